@@ -1,0 +1,146 @@
+"""What may be said about an input: a code, how grave it is, which file, and the values met.
+
+Every complaint of the product is a `Finding`. An `error` quarantines the subject; a `warning` and an `info` go with it
+into the tables. Code that cannot go on with a file raises `BadInputError`, which carries the finding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How grave a finding is; only `ERROR` keeps a subject out of the products."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Code(StrEnum):
+    """Every kind of finding, by its stable name in tables and checks."""
+
+    # The raw tree
+    SYNTHETIC = "synthetic"
+    UNCLAIMED_FILE = "unclaimed-file"
+    INCOMPLETE_DOWNLOAD = "incomplete-download"
+    EXACT_COPY = "exact-copy"
+    ALTERED_COPY = "altered-copy"
+    LISTED_BUT_ABSENT = "listed-but-absent"
+    MISSING_IMAGE = "missing-image"
+    MISSING_LABELS = "missing-labels"
+    AMBIGUOUS_FILE = "ambiguous-file"
+    UNREADABLE = "unreadable"
+
+    # The bytes of a file
+    EMPTY_FILE = "empty-file"
+    GIT_LFS_POINTER = "git-lfs-pointer"
+    HTML_PAGE = "html-page"
+    WRONG_MAGIC = "wrong-magic"
+    WRONG_EXTENSION = "wrong-extension"
+    TRUNCATED = "truncated"
+    CHECKSUM_MISMATCH = "checksum-mismatch"
+    TRAILING_BYTES = "trailing-bytes"
+    BAD_HEADER = "bad-header"
+    TOO_LARGE = "too-large"
+    UNSUPPORTED_DATA = "unsupported-data"
+    FILE_CHANGED = "file-changed-while-read"
+
+    # Geometry
+    ORIENTATION_UNKNOWN = "orientation-unknown"
+    FORMS_DISAGREE = "sform-qform-disagree"
+    PIXDIM_IGNORED = "pixdim-ignored"
+    BAD_AFFINE = "bad-affine"
+    SHEAR = "shear"
+    UNITS_UNKNOWN = "units-unknown"
+    UNITS_CONVERTED = "units-converted"
+    IDENTITY_AFFINE = "identity-affine"
+    GRID_MISMATCH = "grid-mismatch"
+    UNEXPECTED_DIMENSIONS = "unexpected-dimensions"
+
+    # Voxels
+    NONFINITE_VOXELS = "nonfinite-voxels"
+    SLOPE_IGNORED = "slope-ignored"
+    CONSTANT_IMAGE = "constant-image"
+    NOT_WHOLE_LABELS = "non-integer-labels"
+    UNKNOWN_LABEL = "unknown-label"
+    EMPTY_MASK = "empty-mask"
+    LESION_WITHOUT_AXES = "lesion-without-axes"
+    LESION_AT_BORDER = "lesion-at-border"
+
+    # What was made of it
+    EXPECTATION_FAILED = "expectation-failed"
+    REPAIRED = "repaired"
+    SPLIT_SHARE = "split-share"
+
+
+DEFAULT_SEVERITY: dict[Code, Severity] = {
+    Code.SYNTHETIC: Severity.INFO,
+    Code.EXACT_COPY: Severity.INFO,
+    Code.UNITS_CONVERTED: Severity.INFO,
+    Code.SLOPE_IGNORED: Severity.INFO,
+    Code.EMPTY_MASK: Severity.INFO,
+    Code.REPAIRED: Severity.INFO,
+    Code.UNCLAIMED_FILE: Severity.WARNING,
+    Code.INCOMPLETE_DOWNLOAD: Severity.WARNING,
+    Code.ALTERED_COPY: Severity.WARNING,
+    Code.LISTED_BUT_ABSENT: Severity.WARNING,
+    Code.WRONG_EXTENSION: Severity.WARNING,
+    Code.TRAILING_BYTES: Severity.WARNING,
+    Code.FORMS_DISAGREE: Severity.WARNING,
+    Code.PIXDIM_IGNORED: Severity.WARNING,
+    Code.UNITS_UNKNOWN: Severity.WARNING,
+    Code.IDENTITY_AFFINE: Severity.WARNING,
+    Code.CONSTANT_IMAGE: Severity.WARNING,
+    Code.LESION_WITHOUT_AXES: Severity.WARNING,
+    Code.LESION_AT_BORDER: Severity.WARNING,
+    Code.SPLIT_SHARE: Severity.WARNING,
+}
+"""Severity where the place that finds it says nothing else; a code that is not listed is an error."""
+
+RETRIED: frozenset[Code] = frozenset({Code.UNREADABLE, Code.FILE_CHANGED})
+"""Findings that may pass without the file changing, so that a quarantine resting on them is never taken as final."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One statement about an input.
+
+    Attributes:
+        code: What kind of statement.
+        severity: How grave.
+        file: Path under the raw root with forward slashes; empty when it concerns the whole subject or dataset.
+        detail: One sentence with the values met, and what to do where that is not plain.
+    """
+
+    code: Code
+    severity: Severity
+    file: str
+    detail: str
+
+    def __str__(self) -> str:
+        where = f" {self.file}:" if self.file else ""
+        return f"[{self.code}]{where} {self.detail}"
+
+
+def finding(code: Code, detail: str, *, file: str = "", severity: Severity | None = None) -> Finding:
+    """A finding with its code's usual severity unless `severity` says otherwise."""
+    return Finding(code, severity or DEFAULT_SEVERITY.get(code, Severity.ERROR), file, detail)
+
+
+class BadInputError(Exception):
+    """An input that cannot be used; its finding says which file and why."""
+
+    def __init__(self, code: Code, detail: str, *, file: str = "") -> None:
+        super().__init__(detail)
+        self.finding = Finding(code, Severity.ERROR, file, detail)
+
+    def about(self, file: str) -> BadInputError:
+        """The same error, naming `file` where no file was named yet."""
+        if not self.finding.file:
+            self.finding = replace(self.finding, file=file)
+        return self
+
+    def __str__(self) -> str:
+        return str(self.finding)
