@@ -1,0 +1,1 @@
+"""What is measured on the label maps, one module per table."""

@@ -1,0 +1,71 @@
+"""Lesion sizes: major and minor axis of every lesion component in every plane, by second moments in millimetres."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from assets.annotations.planes import LabelMap, in_plane
+from assets.measure.components import Plane
+from assets.measure.ellipse import fill_holes, measure_axes
+from assets.spec import DatasetSpec
+from assets.tables import LESION_SIZES, concatenate, frame
+from resources.findings import Code, Finding, finding
+
+
+def lesion_sizes(spec: DatasetSpec, label_map: LabelMap) -> pl.DataFrame:
+    """The `lesion_sizes` rows of one label map; axes are null where a component is one pixel or one line."""
+    return concatenate(LESION_SIZES, [_of_plane(spec, label_map, plane) for plane in label_map.components])
+
+
+def _of_plane(spec: DatasetSpec, label_map: LabelMap, plane: Plane) -> pl.DataFrame:
+    every = label_map.components[plane]
+    found = every.take(np.flatnonzero(np.isin(every.label_id, spec.lesions)))
+    filled = fill_holes(label_map.crop, plane, found, label_map.offset_ijk)
+    axes = measure_axes(filled, in_plane(plane, label_map.spacing_mm))
+    columns = label_map.identity(spec, plane, found) | {
+        "component": found.component,
+        "n_components": found.n_components,
+        "pixel_count": found.pixel_count,
+        "major_mm": axes.major_mm,
+        "minor_mm": axes.minor_mm,
+        "angle_deg": axes.angle_deg,
+        "centre_px": axes.centre_px,
+        "major_px": axes.major_px,
+        "minor_px": axes.minor_px,
+        "has_holes": found.n_holes > 0,
+        "touches_border": label_map.touches_border(plane, found),
+        "reliable": axes.reliable,
+        "synthetic": label_map.synthetic,
+    }
+    table = frame(LESION_SIZES, columns)
+    none = pl.col("major_mm").is_nan()
+    nulled = [pl.when(none).then(None).otherwise(pl.col(c)).alias(c) for c in _AXES]
+    return table.with_columns(nulled)
+
+
+_AXES = ("major_mm", "minor_mm", "angle_deg", "major_px", "minor_px")
+
+
+def lesion_findings(spec: DatasetSpec, label_map: LabelMap, table: pl.DataFrame) -> list[Finding]:
+    """What a user should know about the lesions of one label map: too small to be measured, cut off by the border."""
+    found = []
+    tiny = table.filter(pl.col("major_mm").is_null())
+    if tiny.height:
+        detail = (
+            f"{tiny.height} of {table.height} lesion components are one pixel or one line of pixels: "
+            "their boxes are given, their axes are not"
+        )
+        found.append(finding(Code.LESION_WITHOUT_AXES, detail, file=label_map.file))
+    for label_id in spec.lesions:
+        where = np.argwhere(label_map.crop == label_id)
+        if len(where) == 0:
+            continue
+        low = where.min(0) + label_map.offset_ijk
+        high = where.max(0) + label_map.offset_ijk
+        cut = [axis for n, axis in enumerate("ijk") if low[n] == 0 or high[n] == label_map.shape_ijk[n] - 1]
+        if cut and min(label_map.shape_ijk) > 1:
+            name = spec.label_name(label_id)
+            detail = f"{name} ({label_id}) touches the volume's border along {', '.join(cut)}: its size is a lower bound"
+            found.append(finding(Code.LESION_AT_BORDER, detail, file=label_map.file))
+    return found
