@@ -1,0 +1,210 @@
+"""When a subject's product is current, and why it is not.
+
+A step is current when its recorded key equals the key that would be recorded now: a hash of the step's code version, the spec
+fields it depends on, and what it is made from (the content of the raw files, or the key of the step before it). The truth lies in
+the manifest beside the product; Dagster's event log only mirrors it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assets.raw import FileEntry, RawSubject
+from assets.spec import DatasetSpec
+from resources.findings import RETRIED
+from resources.manifest import Manifest, SourceRecord
+
+CODE_VERSION: Mapping[str, int] = {"volumes": 1, "boxes": 1, "mask_sizes": 1, "lesion_sizes": 1, "index": 1, "splits": 1}
+"""Raised by hand when a step's code changes what it writes."""
+
+
+def subject_steps(spec: DatasetSpec) -> tuple[str, ...]:
+    """The per-subject steps of a dataset, in order; a step without anything to measure does not exist."""
+    if not spec.layout.labels:
+        return ("volumes",)
+    return ("volumes", "boxes", "mask_sizes", *(("lesion_sizes",) if spec.lesions else ()))
+
+
+def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
+    """The spec fields a step depends on; what is not here can change without recomputing it."""
+    names = {str(number): label.name for number, label in sorted(spec.labels.items())}
+    if step == "volumes":
+        layout, expect = spec.layout, spec.expect
+        return {
+            "series": {name: source.model_dump(mode="json") for name, source in layout.series.items()},
+            "labels": {name: source.model_dump(mode="json") for name, source in layout.labels.items()},
+            "label_ids": sorted(spec.labels),
+            "intensity": list(expect.intensity) if expect.intensity else None,
+            "spacing_mm": list(expect.spacing_mm),
+            "nonfinite_voxels": expect.nonfinite_voxels,
+        }
+    if step in {"boxes", "mask_sizes"}:
+        return {"label_names": names}
+    if step == "lesion_sizes":
+        return {"label_names": names, "lesions": list(spec.lesions)}
+    if step == "splits":
+        return spec.split.model_dump(mode="json")
+    return {"label_names": names, "expect": spec.expect.model_dump(mode="json")}
+
+
+def code_version(spec: DatasetSpec, step: str) -> str:
+    """What Dagster shows as the code version of an asset: the hand-kept number and a hash of the declared parameters."""
+    return f"{CODE_VERSION[step]}-{digest(step_parameters(spec, step))[:12]}"
+
+
+def digest(content: Any) -> str:
+    """SHA-256 of anything JSON can say, in canonical form."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def volumes_key(spec: DatasetSpec, sources: Sequence[SourceRecord], *, synthetic: bool) -> str:
+    """Key of a subject's volumes, from the content of its raw files."""
+    inputs = {s.path: s.sha256 or f"{s.size}@{s.mtime_ns}" for s in sources}
+    return _key(spec, "volumes", {"sources": inputs, "synthetic": synthetic})
+
+
+def derived_key(spec: DatasetSpec, step: str, upstream: str) -> str:
+    """Key of what is derived from a subject's volumes."""
+    return _key(spec, step, {"volumes": upstream})
+
+
+def _key(spec: DatasetSpec, step: str, inputs: Mapping[str, Any]) -> str:
+    made_by = [spec.slug, step, CODE_VERSION[step], step_parameters(spec, step)]
+    return digest([made_by, inputs])[:32]
+
+
+@dataclass(frozen=True)
+class SubjectPlan:
+    """What has to be done for one subject.
+
+    Attributes:
+        subject: Subject.
+        stale: Step -> why it must be computed, in order of the steps; empty when everything is current.
+    """
+
+    subject: str
+    stale: Mapping[str, str]
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps to compute."""
+        return tuple(self.stale)
+
+
+@dataclass
+class Fingerprints:
+    """Content hashes of raw files, computed only when a modification time gives reason to doubt the recorded one."""
+
+    root: Path
+    known: dict[tuple[str, int, int], str]
+
+    def content_of(self, entry: FileEntry) -> str:
+        """SHA-256 of the file as it is now.
+
+        Raises:
+            OSError: The file cannot be read.
+        """
+        mark = (entry.path, entry.size, entry.mtime_ns)
+        if mark not in self.known:
+            with (self.root / entry.path).open("rb") as file:
+                self.known[mark] = hashlib.file_digest(file, "sha256").hexdigest()
+        return self.known[mark]
+
+    def learn(self, sources: Sequence[SourceRecord]) -> None:
+        """Remember what a manifest says of files that have not been touched since."""
+        self.known.update({(s.path, s.size, s.mtime_ns): s.sha256 for s in sources if s.sha256})
+
+
+def plan_subject(
+    spec: DatasetSpec,
+    raw: RawSubject,
+    manifest: Manifest | None,
+    fingerprints: Fingerprints,
+    is_intact: Callable[[str], bool],
+    *,
+    synthetic: bool,
+) -> SubjectPlan:
+    """Compare a subject's manifest with its raw files, the spec and the code.
+
+    Args:
+        spec: The dataset.
+        raw: The subject's files as they are now.
+        manifest: What is recorded of its products; None when there are none.
+        fingerprints: Hashes raw files that were touched.
+        is_intact: Whether the recorded files of a step are there with their recorded sizes.
+        synthetic: Whether the raw data are made up.
+    """
+    steps = subject_steps(spec)
+    if manifest is None:
+        return SubjectPlan(raw.subject, dict.fromkeys(steps, "never computed"))
+    reason = _changed_sources(raw, manifest, fingerprints)
+    if reason is None and manifest.state == "quarantined" and any(f.code in RETRIED for f in manifest.findings):
+        reason = "was quarantined for a reason that may have passed"
+    if reason is not None:
+        return SubjectPlan(raw.subject, dict.fromkeys(steps, reason))
+    stale: dict[str, str] = {}
+    upstream = volumes_key(spec, manifest.sources, synthetic=synthetic)
+    for step in steps:
+        key = upstream if step == "volumes" else derived_key(spec, step, upstream)
+        reason = _why_stale(spec, step, key, manifest, is_intact)
+        if reason is None and step != "volumes" and "volumes" in stale:
+            reason = "the volumes are computed anew"
+        if reason is not None:
+            stale[step] = reason
+    if stale and manifest.state == "quarantined":
+        return SubjectPlan(raw.subject, dict.fromkeys(steps, next(iter(stale.values()))))
+    return SubjectPlan(raw.subject, stale)
+
+
+def _changed_sources(raw: RawSubject, manifest: Manifest, fingerprints: Fingerprints) -> str | None:
+    recorded = {s.path: s for s in manifest.sources}
+    present = {f.path: f for f in raw.files}
+    for path in sorted(recorded.keys() | present.keys()):
+        if path not in recorded:
+            return f"{path} is new"
+        if path not in present:
+            return f"{path} is gone"
+        if (reason := _changed(present[path], recorded[path], fingerprints)) is not None:
+            return reason
+    return None
+
+
+def _changed(now: FileEntry, then: SourceRecord, fingerprints: Fingerprints) -> str | None:
+    if now.size != then.size:
+        return f"{now.path} changed: {then.size} -> {now.size} bytes"
+    if now.mtime_ns == then.mtime_ns:
+        return None
+    if not then.sha256:
+        return f"{now.path} was modified"
+    content = fingerprints.content_of(now)
+    return None if content == then.sha256 else f"{now.path} changed: content {then.sha256[:12]} -> {content[:12]}"
+
+
+def _why_stale(
+    spec: DatasetSpec, step: str, key: str, manifest: Manifest, is_intact: Callable[[str], bool]
+) -> str | None:
+    record = manifest.steps.get(step)
+    if record is None:
+        return "never computed"
+    if record.key != key:
+        return _what_differs(spec, step, record.code_version, record.parameters)
+    if manifest.state == "published" and not is_intact(step):
+        return "files of the product are missing or have another size"
+    return None
+
+
+def _what_differs(spec: DatasetSpec, step: str, version: int, parameters: Mapping[str, Any]) -> str:
+    if version != CODE_VERSION[step]:
+        return f"code version {version} -> {CODE_VERSION[step]}"
+    now = json.loads(json.dumps(step_parameters(spec, step)))
+    fields = [name for name in sorted(now.keys() | parameters.keys()) if now.get(name) != parameters.get(name)]
+    if fields:
+        changes = "; ".join(f"{n}: {json.dumps(parameters.get(n))} -> {json.dumps(now.get(n))}" for n in fields)
+        return f"the spec changed: {changes}"
+    return "what it is made from changed"

@@ -1,0 +1,99 @@
+"""What is recorded of one subject's products: the only thing readers trust.
+
+A manifest holds no time of day, so that equal inputs give equal bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from resources.findings import Code, Finding, Severity
+
+SCHEMA_VERSION = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceRecord(_Record):
+    """One raw file as it was when it was read.
+
+    Attributes:
+        path: Relative to the raw folder.
+        size: Bytes.
+        mtime_ns: Modification time.
+        sha256: Hash of its bytes; empty when the file was not read to its end.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+class FileRecord(_Record):
+    """One file of a product, relative to the dataset's products folder."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+class StepRecord(_Record):
+    """What one step made and from what.
+
+    Attributes:
+        key: See `assets/incremental.py`.
+        code_version: The step's hand-kept number.
+        parameters: The spec fields it depended on.
+        files: What it wrote; empty for a quarantined subject.
+        n_rows: Rows of its table.
+    """
+
+    key: str
+    code_version: int
+    parameters: dict[str, Any]
+    files: tuple[FileRecord, ...] = ()
+    n_rows: int = 0
+
+
+class FindingRecord(_Record):
+    """A finding as it is kept."""
+
+    code: Code
+    severity: Severity
+    file: str
+    detail: str
+
+    @classmethod
+    def of(cls, finding: Finding) -> FindingRecord:
+        """The record of a finding."""
+        return cls(code=finding.code, severity=finding.severity, file=finding.file, detail=finding.detail)
+
+    def finding(self) -> Finding:
+        """The finding it records."""
+        return Finding(self.code, self.severity, self.file, self.detail)
+
+
+class Manifest(_Record):
+    """Everything recorded of one subject."""
+
+    schema_version: Literal[1] = 1
+    subject: str
+    state: Literal["published", "quarantined"]
+    synthetic: bool
+    sources: tuple[SourceRecord, ...]
+    steps: dict[str, StepRecord]
+    findings: tuple[FindingRecord, ...] = Field(default=())
+
+    def to_bytes(self) -> bytes:
+        """Canonical JSON: the same manifest is always the same bytes."""
+        ordered = self.model_copy(update={"steps": dict(sorted(self.steps.items()))})
+        return ordered.model_dump_json(indent=1).encode() + b"\n"
+
+    def errors(self) -> tuple[FindingRecord, ...]:
+        """The findings that keep the subject out."""
+        return tuple(f for f in self.findings if f.severity is Severity.ERROR)
