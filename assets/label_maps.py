@@ -1,0 +1,95 @@
+"""Label maps as they are read: whole numbers, known ids, the labelled part cut out in RAS+ order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from assets.measure.labels import compact_labels, id_counts, tight_box
+from assets.spec import DatasetSpec
+from resources.findings import BadInputError, Code
+from resources.geometry import closest_ras
+from resources.readers.image import RawImage
+
+SLAB_PLANES = 64
+
+
+@dataclass(frozen=True)
+class RasLabels:
+    """A label map in RAS+ order, reduced to its labelled part.
+
+    Attributes:
+        crop: `[i, j, k]`, uint8 or uint16; the tight box around all labels.
+        offset_ijk: Index of the crop's first voxel in the volume.
+        shape_ijk: Shape of the volume.
+        counts: Label id -> voxels, in order of the ids, background left out.
+    """
+
+    crop: npt.NDArray[Any]
+    offset_ijk: tuple[int, int, int]
+    shape_ijk: tuple[int, int, int]
+    counts: dict[int, int]
+
+
+def read_labels(spec: DatasetSpec, image: RawImage, file: str) -> RasLabels:
+    """Read a label map to its end.
+
+    Raises:
+        BadInputError: The file is not whole, holds values that are no whole numbers of 0 to 65535, or ids that the spec does not know.
+    """
+    stored = _read_compact(image, file)
+    counts = {number: count for number, count in sorted(id_counts(stored).items()) if number}
+    _refuse_unknown(spec, counts, file)
+    reorientation = closest_ras(image.affine_ras_mm)
+    box = tight_box(stored) or ((0, 0),) * 3
+    inside = stored[tuple(slice(a, b) for a, b in box)]
+    crop = np.ascontiguousarray(reorientation.view(inside))
+    offset = [
+        image.shape[axis] - box[axis][1] if flip else box[axis][0]
+        for axis, flip in zip(reorientation.axes, reorientation.flips, strict=True)
+    ]
+    where = (offset[0], offset[1], offset[2]) if crop.size else (0, 0, 0)
+    return RasLabels(crop, where, reorientation.shape(image.shape), counts)
+
+
+def _read_compact(image: RawImage, file: str) -> npt.NDArray[Any]:
+    """The label map in stored order, in the smallest unsigned type that holds it."""
+    extent = image.shape[image.slab_axis]
+    edges = [*range(0, extent, SLAB_PLANES), extent]
+    whole = np.zeros(image.shape, np.uint8, order="F")
+    refused: dict[float, int] = {}
+    for slab in image.slabs(list(zip(edges[:-1], edges[1:], strict=True))):
+        labels, offenders = compact_labels(slab.voxels)
+        for value, count in offenders.examples:
+            refused[value] = refused.get(value, 0) + count
+        if labels.dtype.itemsize > whole.dtype.itemsize:
+            whole = whole.astype(labels.dtype, order="F")
+        where: list[slice] = [slice(None)] * 3
+        where[image.slab_axis] = slice(slab.start, slab.start + slab.voxels.shape[image.slab_axis])
+        whole[tuple(where)] = labels
+    if refused:
+        _refuse_values(refused, file)
+    return whole
+
+
+def _refuse_values(refused: dict[float, int], file: str) -> None:
+    shown = ", ".join(f"{value:g} ({count} voxels)" for value, count in list(refused.items())[:5])
+    if all(float(value).is_integer() for value in refused):
+        raise BadInputError(Code.UNKNOWN_LABEL, f"label ids are 0 to 65535, but there are unexpected values {shown}", file=file)
+    raise BadInputError(
+        Code.NOT_WHOLE_LABELS,
+        f"non-integer values {shown}: a label map that was interpolated cannot be rounded without inventing a border",
+        file=file,
+    )
+
+
+def _refuse_unknown(spec: DatasetSpec, counts: dict[int, int], file: str) -> None:
+    unknown = {number: count for number, count in counts.items() if number not in spec.labels}
+    if unknown:
+        shown = ", ".join(f"{number} ({count} voxels)" for number, count in list(unknown.items())[:5])
+        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        known = ", ".join(f"{number} {label.name}" for number, label in spec.labels.items())
+        raise BadInputError(Code.UNKNOWN_LABEL, f"unexpected label ids {shown}{more}; the spec knows {known}", file=file)
