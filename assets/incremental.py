@@ -19,7 +19,14 @@ from assets.spec import DatasetSpec
 from resources.findings import RETRIED
 from resources.manifest import Manifest, SourceRecord
 
-CODE_VERSION: Mapping[str, int] = {"volumes": 1, "boxes": 1, "mask_sizes": 1, "lesion_sizes": 1, "index": 1, "splits": 1}
+CODE_VERSION: Mapping[str, int] = {
+    "volumes": 1,
+    "boxes": 1,
+    "mask_sizes": 1,
+    "lesion_sizes": 1,
+    "index": 1,
+    "splits": 1,
+}
 """Raised by hand when a step's code changes what it writes."""
 
 

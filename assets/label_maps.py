@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from assets.measure.labels import compact_labels, id_counts, tight_box
+from assets.measure.labels import NO_OFFENDERS, Offenders, compact_labels, id_counts, tight_box
 from assets.spec import DatasetSpec
 from resources.findings import BadInputError, Code
 from resources.geometry import closest_ras
+from resources.ome_zarr import HASH_BLOCK, ContentHash
 from resources.readers.image import RawImage
 
 SLAB_PLANES = 64
@@ -60,30 +61,31 @@ def _read_compact(image: RawImage, file: str) -> npt.NDArray[Any]:
     extent = image.shape[image.slab_axis]
     edges = [*range(0, extent, SLAB_PLANES), extent]
     whole = np.zeros(image.shape, np.uint8, order="F")
-    refused: dict[float, int] = {}
+    offenders = NO_OFFENDERS
     for slab in image.slabs(list(zip(edges[:-1], edges[1:], strict=True))):
-        labels, offenders = compact_labels(slab.voxels)
-        for value, count in offenders.examples:
-            refused[value] = refused.get(value, 0) + count
+        labels, offenders = compact_labels(slab.voxels, offenders)
         if labels.dtype.itemsize > whole.dtype.itemsize:
             whole = whole.astype(labels.dtype, order="F")
         where: list[slice] = [slice(None)] * 3
         where[image.slab_axis] = slice(slab.start, slab.start + slab.voxels.shape[image.slab_axis])
         whole[tuple(where)] = labels
-    if refused:
-        _refuse_values(refused, file)
+    if offenders:
+        _refuse_values(offenders, file)
     return whole
 
 
-def _refuse_values(refused: dict[float, int], file: str) -> None:
-    shown = ", ".join(f"{value:g} ({count} voxels)" for value, count in list(refused.items())[:5])
-    if all(float(value).is_integer() for value in refused):
-        raise BadInputError(Code.UNKNOWN_LABEL, f"label ids are 0 to 65535, but there are unexpected values {shown}", file=file)
-    raise BadInputError(
-        Code.NOT_WHOLE_LABELS,
-        f"non-integer values {shown}: a label map that was interpolated cannot be rounded without inventing a border",
-        file=file,
+def _refuse_values(offenders: Offenders, file: str) -> None:
+    shown = ", ".join(f"{value:g} ({count} voxels)" for value, count in offenders.examples)
+    if offenders.n_not_whole == 0:
+        detail = (
+            f"label ids are 0 to 65535, but {offenders.n_out_of_range} voxels hold unexpected values such as {shown}"
+        )
+        raise BadInputError(Code.UNKNOWN_LABEL, detail, file=file)
+    detail = (
+        f"{offenders.n_not_whole} voxels hold non-integer values such as {shown}: "
+        "a label map that was interpolated cannot be rounded without inventing a border"
     )
+    raise BadInputError(Code.NOT_WHOLE_LABELS, detail, file=file)
 
 
 def _refuse_unknown(spec: DatasetSpec, counts: dict[int, int], file: str) -> None:
@@ -92,4 +94,26 @@ def _refuse_unknown(spec: DatasetSpec, counts: dict[int, int], file: str) -> Non
         shown = ", ".join(f"{number} ({count} voxels)" for number, count in list(unknown.items())[:5])
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
         known = ", ".join(f"{number} {label.name}" for number, label in spec.labels.items())
-        raise BadInputError(Code.UNKNOWN_LABEL, f"unexpected label ids {shown}{more}; the spec knows {known}", file=file)
+        raise BadInputError(
+            Code.UNKNOWN_LABEL, f"unexpected label ids {shown}{more}; the spec knows {known}", file=file
+        )
+
+
+def hash_labels(labels: RasLabels) -> str:
+    """Content hash of the whole label map, zeros included, in the type it is stored in."""
+    content = ContentHash(labels.shape_ijk, labels.crop.dtype)
+    i, j, k = labels.shape_ijk
+    low, high = labels.offset_ijk[2], labels.offset_ijk[2] + labels.crop.shape[2]
+    slab = np.zeros((min(HASH_BLOCK, k), j, i), labels.crop.dtype)
+    oi, oj, _ = labels.offset_ijk
+    ci, cj, _ = labels.crop.shape
+    for start in range(0, k, HASH_BLOCK):
+        block = slab[: min(HASH_BLOCK, k - start)]
+        block[:] = 0
+        first, last = max(low, start), min(high, start + len(block))
+        if first < last:
+            block[first - start : last - start, oj : oj + cj, oi : oi + ci] = labels.crop[
+                :, :, first - low : last - low
+            ].T
+        content.add((start, 0, 0), block)
+    return content.hexdigest()

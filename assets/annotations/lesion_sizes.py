@@ -20,7 +20,7 @@ def lesion_sizes(spec: DatasetSpec, label_map: LabelMap) -> pl.DataFrame:
 
 def _of_plane(spec: DatasetSpec, label_map: LabelMap, plane: Plane) -> pl.DataFrame:
     every = label_map.components[plane]
-    found = every.take(np.flatnonzero(np.isin(every.label_id, spec.lesions)))
+    found = every.select(np.flatnonzero(np.isin(every.label_id, spec.lesions)))
     filled = fill_holes(label_map.crop, plane, found, label_map.offset_ijk)
     axes = measure_axes(filled, in_plane(plane, label_map.spacing_mm))
     columns = label_map.identity(spec, plane, found) | {
@@ -66,6 +66,8 @@ def lesion_findings(spec: DatasetSpec, label_map: LabelMap, table: pl.DataFrame)
         cut = [axis for n, axis in enumerate("ijk") if low[n] == 0 or high[n] == label_map.shape_ijk[n] - 1]
         if cut and min(label_map.shape_ijk) > 1:
             name = spec.label_name(label_id)
-            detail = f"{name} ({label_id}) touches the volume's border along {', '.join(cut)}: its size is a lower bound"
+            detail = (
+                f"{name} ({label_id}) touches the volume's border along {', '.join(cut)}: its size is a lower bound"
+            )
             found.append(finding(Code.LESION_AT_BORDER, detail, file=label_map.file))
     return found

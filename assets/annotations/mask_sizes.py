@@ -18,7 +18,7 @@ def mask_sizes(spec: DatasetSpec, label_map: LabelMap) -> pl.DataFrame:
     for plane, found in label_map.components.items():
         first = np.flatnonzero(found.component == 1)
         pixels = np.add.reduceat(found.pixel_count, first) if len(first) else found.pixel_count
-        columns = label_map.identity(spec, plane, found.take(first)) | {
+        columns = label_map.identity(spec, plane, found.select(first)) | {
             "n_components": found.n_components[first],
             "pixel_count": pixels,
             "area_mm2": pixels * math.prod(in_plane(plane, label_map.spacing_mm)),

@@ -8,7 +8,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 

@@ -20,8 +20,8 @@ def kernel(function: AnyFunction) -> AnyFunction:
     only, or a change there would go unnoticed. Where no place for a cache can be written, each process compiles anew.
     """
     try:
-        return cast(AnyFunction, numba.njit(cache=True, nogil=True)(function))
+        return cast("AnyFunction", numba.njit(cache=True, nogil=True)(function))
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        return cast(AnyFunction, numba.njit(nogil=True)(function))
+        return cast("AnyFunction", numba.njit(nogil=True)(function))

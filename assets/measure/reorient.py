@@ -1,8 +1,9 @@
 """Copying voxels into RAS+ order at close to memory speed, and what can be said of them on the way.
 
-numpy copies a transposed array line by line of one side and misses the cache on the other; here 64 x 64 tiles, turned
-4 x 4 items at a time, keep both in reach. One kernel serves every permutation and every flip, because it is told strides, and every type of one size, because it
-moves bits.
+numpy copies a transposed array along the lines of one side and misses the cache on the other; here tiles of 16 x 16
+voxels, turned 4 x 4 at a time, keep both in reach. A kernel serves every permutation and every flip, because it is
+told steps, and every type of one size, because it moves bits. Its indices are unsigned: with signed ones numba adds, to
+every access, what makes a[-1] the last item.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from assets.measure.jit import kernel
 
 Array = npt.NDArray[Any]
 
-_TILE: Final = 64
+Steps = tuple[int, int, int, int]
+"""Where a 3-D array begins in a stretch of memory, and its step along each axis, counted in items."""
+
+_TILE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class SlabStatistics:
     Attributes:
         minimum: Smallest finite value, in the type of the voxels; inf where there is none.
         maximum: Largest finite value; -inf where there is none.
-        total: Sum of the finite values: exact for integers, float64 for floats (in an order that is the same everywhere).
+        total: Sum of the finite values: exact for integers, float64 for floats.
         n_finite: How many values are finite; all of them for integers.
         n_nonfinite: How many are NaN or infinite.
     """
@@ -74,9 +78,8 @@ def gather_ras(slab: Array, axes: Sequence[int], flips: Sequence[bool], out: Arr
     steps = tuple(slice(None, None, -1) if flip else slice(None) for flip in flips)
     source = slab.transpose(tuple(axes))[steps].transpose(2, 1, 0)
     if out.shape != source.shape or out.dtype != slab.dtype or not out.flags.c_contiguous:
-        raise ValueError(
-            f"out must be C-contiguous {slab.dtype} {source.shape}, not {out.dtype} {out.shape} with strides {out.strides}"
-        )
+        met = f"{out.dtype} {out.shape} with strides {out.strides}"
+        raise ValueError(f"out must be C-contiguous {slab.dtype} {source.shape}, not {met}")
     copy_strided(source, out)
     return statistics(out)
 
@@ -92,19 +95,21 @@ def copy_strided(source: Array, target: Array) -> None:
     if not source.size:
         return
     fast, along = _fastest_axis(source), _fastest_axis(target)
-    if fast == along or source.itemsize not in {1, 2, 4, 8}:
-        np.copyto(target, source)
-        return
-    order = (3 - fast - along, fast, along)
-    backwards = (1, source.strides[fast], target.strides[along])
-    ahead = tuple(slice(None, None, -1) if step < 0 else slice(None) for step in backwards)
+    outer = [axis for axis in range(3) if axis not in {fast, along}]
+    order = (*outer, along) if fast == along else (*outer, fast, along)
+    flips = [
+        (axis == along and target.strides[axis] < 0) or (axis == fast != along and source.strides[axis] < 0)
+        for axis in order
+    ]
+    ahead = tuple(slice(None, None, -1) if flip else slice(None) for flip in flips)
     from_planes, to_planes = source.transpose(order)[ahead], target.transpose(order)[ahead]
-    if from_planes.strides[1] != source.itemsize or to_planes.strides[2] != source.itemsize:
+    step = from_planes.strides[order.index(fast)]
+    contiguous = abs(step) == to_planes.strides[2] == source.itemsize
+    if not contiguous or (fast == along and step > 0) or source.itemsize not in {1, 2, 4, 8}:
         np.copyto(target, source)
         return
-    from_memory, from_first, from_steps = _memory(from_planes, writeable=False)
-    to_memory, to_first, to_steps = _memory(to_planes, writeable=True)
-    _copy_tiles(from_memory, from_first, from_steps, to_memory, to_first, to_steps, from_planes.shape)
+    copy = _copy_reversed if fast == along else _copy_tiles
+    copy(*_memory(from_planes, writeable=False), *_memory(to_planes, writeable=True), from_planes.shape)
 
 
 def statistics(voxels: Array) -> SlabStatistics:
@@ -147,56 +152,54 @@ def _locked(flat: Array) -> Array:
 
 
 def _fastest_axis(array: Array) -> int:
-    """The axis along which neighbours lie closest in memory; the last of equals, axes of one voxel aside."""
-    steps = [abs(step) if extent > 1 else np.iinfo(np.int64).max for step, extent in zip(array.strides, array.shape)]
+    """The axis along which neighbours lie closest in memory; the last of equals, one of extent 1 only if all are."""
+    far = np.iinfo(np.int64).max
+    steps = [abs(step) if extent > 1 else far for step, extent in zip(array.strides, array.shape, strict=True)]
     return 2 - int(np.argmin(steps[::-1]))
 
 
-def _memory(array: Array, *, writeable: bool) -> tuple[Array, int, tuple[int, int, int]]:
-    """The stretch of memory an array lies in, as unsigned integers of its item size, with first item and steps therein."""
+def _memory(array: Array, *, writeable: bool) -> tuple[Array, Steps]:
+    """The stretch of memory an array lies in, as unsigned integers of its item size, and its place therein."""
     lowest = array[tuple(slice(None, None, -1) if step < 0 else slice(None) for step in array.strides)]
     steps = [step // array.itemsize for step in array.strides]
     reach = [(extent - 1) * step for extent, step in zip(array.shape, steps, strict=True)]
     bits = lowest.view(np.dtype(f"u{array.itemsize}"))
     flat = as_strided(bits, (1 + sum(map(abs, reach)),), (array.itemsize,), writeable=writeable)
-    return flat, -sum(step for step in reach if step < 0), (steps[0], steps[1], steps[2])
+    return flat, (-sum(step for step in reach if step < 0), steps[0], steps[1], steps[2])
 
 
 @kernel
-def _copy_tiles(
-    source: Array,
-    first: int,
-    steps: tuple[int, int, int],
-    target: Array,
-    to_first: int,
-    to_steps: tuple[int, int, int],
-    shape: tuple[int, int, int],
-) -> None:
-    """Transpose plane by plane `[outer, fast, along]`, where neighbours lie together along `fast` in the source, `along` in the target."""
+def _copy_reversed(source: Array, from_steps: Steps, target: Array, to_steps: Steps, shape: tuple[int, ...]) -> None:
+    """Copy line by line along the last axis, which is contiguous in the target and runs backwards in the source."""
+    for plane in range(shape[0]):
+        for line in range(shape[1]):
+            at = np.uint64(from_steps[0] + plane * from_steps[1] + line * from_steps[2])
+            to = np.uint64(to_steps[0] + plane * to_steps[1] + line * to_steps[2])
+            for n in range(np.uint64(shape[2])):
+                target[to + n] = source[at - n]
+
+
+@kernel
+def _copy_tiles(source: Array, from_steps: Steps, target: Array, to_steps: Steps, shape: tuple[int, ...]) -> None:
+    """Transpose planes `[outer, fast, along]`: `fast` is contiguous in the source, `along` in the target."""
     n_outer, n_fast, n_along = shape
-    halves = source.itemsize == 2
-    step, to_step = np.uint64(steps[2]), np.uint64(to_steps[1])
     for outer in range(n_outer):
-        plane, to_plane = first + outer * steps[0], to_first + outer * to_steps[0]
+        plane, to_plane = from_steps[0] + outer * from_steps[1], to_steps[0] + outer * to_steps[1]
         for fast in range(0, n_fast - 3, _TILE):
             for along in range(0, n_along - 3, _TILE):
                 for row in range(fast, min(fast + _TILE, n_fast - 3), 4):
                     for col in range(along, min(along + _TILE, n_along - 3), 4):
-                        at = np.uint64(plane + row + col * steps[2])
-                        to = np.uint64(to_plane + row * to_steps[1] + col)
-                        if halves:
-                            _turn_halves(source, at, step, target, to, to_step)
-                        else:
-                            _turn(source, at, step, target, to, to_step)
+                        at, to = plane + row + col * from_steps[3], to_plane + row * to_steps[2] + col
+                        _turn(source, at, target, to, (from_steps[3], to_steps[2]))
         for row in range(n_fast):
             for col in range(n_along // 4 * 4 if row < n_fast // 4 * 4 else 0, n_along):
-                target[to_plane + row * to_steps[1] + col] = source[plane + row + col * steps[2]]
+                target[to_plane + row * to_steps[2] + col] = source[plane + row + col * from_steps[3]]
 
 
 @kernel
-def _turn(source: Array, at: int, step: int, target: Array, to: int, to_step: int) -> None:
+def _turn(source: Array, first: int, target: Array, to_first: int, steps: tuple[int, int]) -> None:
     """Transpose 4 x 4 items: all are read before any is written, so that the reads wait for memory together."""
-    # Indices are unsigned: for signed ones numba adds, to every access, what makes a[-1] the last item.
+    at, step, to, to_step = np.uint64(first), np.uint64(steps[0]), np.uint64(to_first), np.uint64(steps[1])
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     a0, a1, a2, a3 = source[at], source[at + one], source[at + two], source[at + three]
     at += step
@@ -215,42 +218,7 @@ def _turn(source: Array, at: int, step: int, target: Array, to: int, to_step: in
 
 
 @kernel
-def _turn_halves(source: Array, at: int, step: int, target: Array, to: int, to_step: int) -> None:
-    """`_turn` for two-byte items, four of them at a time in one register."""
-    even, low = np.uint64(0x0000FFFF0000FFFF), np.uint64(0x00000000FFFFFFFF)
-    one, two = np.uint64(16), np.uint64(32)
-    a = _four(source, at)
-    b = _four(source, at + step)
-    c = _four(source, at + step + step)
-    d = _four(source, at + step + step + step)
-    ab_even, ab_odd = (a & even) | ((b & even) << one), ((a >> one) & even) | (b & ~even)
-    cd_even, cd_odd = (c & even) | ((d & even) << one), ((c >> one) & even) | (d & ~even)
-    _put_four(target, to, (ab_even & low) | (cd_even << two))
-    _put_four(target, to + to_step, (ab_odd & low) | (cd_odd << two))
-    _put_four(target, to + to_step + to_step, (ab_even >> two) | (cd_even & ~low))
-    _put_four(target, to + to_step + to_step + to_step, (ab_odd >> two) | (cd_odd & ~low))
-
-
-@kernel
-def _four(items: Array, at: int) -> int:
-    """Four two-byte items, the first in the lowest bits; the compiler makes one load of it."""
-    first = np.uint64(items[at])
-    second = np.uint64(items[at + np.uint64(1)]) << np.uint64(16)
-    third = np.uint64(items[at + np.uint64(2)]) << np.uint64(32)
-    return first | second | third | (np.uint64(items[at + np.uint64(3)]) << np.uint64(48))
-
-
-@kernel
-def _put_four(items: Array, to: int, word: int) -> None:
-    """Write four two-byte items, the first from the lowest bits; the compiler makes one store of it."""
-    items[to] = np.uint16(word)
-    items[to + np.uint64(1)] = np.uint16(word >> np.uint64(16))
-    items[to + np.uint64(2)] = np.uint16(word >> np.uint64(32))
-    items[to + np.uint64(3)] = np.uint16(word >> np.uint64(48))
-
-
-@kernel
-def _integer_sums(flat: Array) -> tuple[int, int, int]:
+def _integer_sums(flat: Array) -> tuple[Any, Any, Any]:
     low = flat[0]
     high = flat[0]
     total = np.int64(0)
@@ -263,7 +231,7 @@ def _integer_sums(flat: Array) -> tuple[int, int, int]:
 
 
 @kernel
-def _wide_integer_sums(flat: Array) -> tuple[int, int, int, int]:
+def _wide_integer_sums(flat: Array) -> tuple[Any, Any, Any, Any]:
     """Minimum, maximum, and the sums of the upper and the lower 32 bits, either of which fits."""
     low = flat[0]
     high = flat[0]
@@ -280,7 +248,7 @@ def _wide_integer_sums(flat: Array) -> tuple[int, int, int, int]:
 
 @kernel
 def _float_sum(flat: Array) -> float:
-    """Sum in float64 in eight fixed lanes, so that the width of the machine's vectors does not change the last digit."""
+    """Sum in float64, in eight fixed lanes: the last digit does not depend on how wide the machine's vectors are."""
     a = b = c = d = e = f = g = h = 0.0
     whole = flat.size // 8 * 8
     for n in range(0, whole, 8):

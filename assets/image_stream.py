@@ -1,0 +1,116 @@
+"""Streams a raw image into the store: while one slab is inflated and turned into RAS+ order, the one before it is compressed.
+
+A slab is a row of shards, so that a volume of any size needs a few slabs of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from assets.measure.reorient import NO_VOXELS, SlabStatistics, gather_ras
+from resources.geometry import Reorientation
+from resources.ome_zarr import SLAB, ContentHash, ImageWriter, slab_bounds
+from resources.readers.image import RawImage, Slab
+
+Array = npt.NDArray[Any]
+
+_hashing = ThreadPoolExecutor(max_workers=2, thread_name_prefix="content-hash")
+
+
+@dataclass
+class StoredImage:
+    """An image whose voxels are stored; its metadata are written by `writer.close`.
+
+    Attributes:
+        writer: Still open.
+        hash: Of the RAS+ voxels.
+        statistics: Of the finite voxels.
+    """
+
+    writer: ImageWriter
+    hash: ContentHash
+    statistics: SlabStatistics = NO_VOXELS
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of the RAS+ voxels."""
+        return self.hash.hexdigest()
+
+
+@dataclass
+class _Buffer:
+    """Memory for one slab in RAS+ order, and what still reads it."""
+
+    memory: npt.NDArray[np.uint8]
+    written: Any = None
+    hashed: Future[None] | None = None
+
+    def wait(self) -> None:
+        """Return once the buffer may be overwritten; raises what the writing raised."""
+        if self.written is not None:
+            self.written.result()
+        if self.hashed is not None:
+            self.hashed.result()
+        self.written = self.hashed = None
+
+
+def store_image(image: RawImage, reorientation: Reorientation, groups: Mapping[int, Path]) -> dict[int, StoredImage]:
+    """Read an image to its end and store the channels that are asked for.
+
+    Args:
+        image: The opened raw image.
+        reorientation: Brings its stored axes to RAS+.
+        groups: Channel -> folder of its volume; other channels are read, checked and left.
+
+    Raises:
+        BadInputError: The file is not whole.
+        OSError: The store cannot be written.
+    """
+    shape = reorientation.shape(image.shape)
+    axis = reorientation.axes.index(image.slab_axis)
+    bounds = slab_bounds(image.shape[image.slab_axis], flipped=reorientation.flips[axis])
+    stored = {
+        channel: StoredImage(ImageWriter(group, shape, image.dtype, axis), ContentHash(shape, image.dtype))
+        for channel, group in groups.items()
+    }
+    plane = int(np.prod(shape)) // shape[axis]
+    size = min(SLAB, shape[axis]) * plane * image.dtype.itemsize
+    buffers = [_Buffer(np.empty(size, np.uint8)) for _ in range(2)]
+    try:
+        for slab in image.slabs(bounds):
+            if slab.channel in stored:
+                _store_slab(slab, reorientation, shape, axis, stored[slab.channel], buffers[0])
+                buffers.reverse()
+    finally:
+        for buffer in buffers:
+            buffer.wait()
+    return stored
+
+
+def _store_slab(
+    slab: Slab,
+    reorientation: Reorientation,
+    shape: tuple[int, int, int],
+    axis: int,
+    target: StoredImage,
+    buffer: _Buffer,
+) -> None:
+    thickness = slab.voxels.shape[reorientation.axes[axis]]
+    start = shape[axis] - slab.start - thickness if reorientation.flips[axis] else slab.start
+    extent = list(shape[::-1])
+    extent[2 - axis] = thickness
+    buffer.wait()
+    n_bytes = int(np.prod(extent)) * slab.voxels.dtype.itemsize
+    block: Array = buffer.memory[:n_bytes].view(slab.voxels.dtype).reshape(extent)
+    target.statistics += gather_ras(slab.voxels, reorientation.axes, reorientation.flips, block)
+    at = [0, 0, 0]
+    at[2 - axis] = start
+    buffer.hashed = _hashing.submit(target.hash.add, (at[0], at[1], at[2]), block)
+    buffer.written = target.writer.write(start, block)
