@@ -175,13 +175,21 @@ def _scan(rows: Array, words: Array, first: int, table: Int64Array, used: int) -
             here, above = runs[row % 2], runs[(row + 1) % 2]
             n_here = _find_runs(rows[index, row], words[index, row], ones, here)
             if used + n_here > len(table):
-                grown = np.empty((2 * (used + n_here), _N_COLUMNS), np.int64)
-                grown[:used] = table[:used]
-                table = grown
+                table = _grown(table, used, 2 * (used + n_here))
             used = _join(here[:n_here], above[:n_above], row, table, used)
             n_above = n_here
         used = _settle(table, base, used, first + index)
     return table, used
+
+
+@kernel
+def _grown(table: Int64Array, used: int, length: int) -> Int64Array:
+    # Loops, here and below, where a slice would do: to check that two slices fit numba compiles for seconds.
+    grown = np.empty((length, _N_COLUMNS), np.int64)
+    for n in range(used):
+        for column in range(_N_COLUMNS):
+            grown[n, column] = table[n, column]
+    return grown
 
 
 @kernel

@@ -1,0 +1,135 @@
+"""One dataset at work: its spec, its folders, what its raw folder holds and what has been made of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from assets.incremental import Fingerprints, SubjectPlan, digest, plan_subject
+from assets.raw import RawTree, discover
+from assets.spec import DatasetSpec
+from assets.tables import RAW, frame
+from resources.layout import Layout
+from resources.manifest import Manifest
+from resources.store import DatasetStore
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A spec and the data root it is applied to."""
+
+    spec: DatasetSpec
+    layout: Layout
+
+    @cached_property
+    def store(self) -> DatasetStore:
+        """Its products."""
+        return DatasetStore(self.layout, self.spec.slug)
+
+    @property
+    def raw_root(self) -> Path:
+        """Its raw folder."""
+        return self.layout.raw(self.spec.slug)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A dataset as it is now.
+
+    Attributes:
+        dataset: The dataset.
+        tree: What the raw folder holds.
+        manifests: Subject -> what is recorded of it.
+        plans: Subject -> what has to be done, for every subject of the raw folder.
+        vanished: Subjects that have products but no raw files any more.
+        known: Content hashes of raw files: (path, size, mtime_ns) -> sha256.
+    """
+
+    dataset: Dataset
+    tree: RawTree
+    manifests: Mapping[str, Manifest]
+    plans: Mapping[str, SubjectPlan]
+    vanished: tuple[str, ...]
+    known: Mapping[tuple[str, int, int], str]
+
+    @property
+    def stale(self) -> list[SubjectPlan]:
+        """What has to be done, in order of the subjects."""
+        return [plan for plan in self.plans.values() if plan.stale]
+
+    def raw_table(self) -> pl.DataFrame:
+        """The `raw` table: every file of the raw folder."""
+        slug = self.dataset.spec.slug
+        rows = [
+            {
+                "dataset": slug,
+                "path": f.path,
+                "subject": f.subject or None,
+                "scan": f.scan or None,
+                "role": f.role or None,
+                "state": f.state,
+                "reason": f.reason or None,
+                "size": f.size,
+                "mtime_ns": f.mtime_ns,
+                "sha256": self.known.get((f.path, f.size, f.mtime_ns)),
+                "synthetic": self.tree.synthetic,
+            }
+            for f in self.tree.files
+        ]
+        return frame(RAW, rows)
+
+    def raw_key(self) -> str:
+        """Changes when any file of the raw folder does."""
+        marks = [[f.path, f.size, f.mtime_ns, f.state, f.reason] for f in self.tree.files]
+        hashes = sorted([*mark, value] for mark, value in self.known.items())
+        return digest([marks, hashes])
+
+
+def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
+    """Look at the raw folder and the manifests, and decide what is stale.
+
+    Args:
+        dataset: The dataset.
+        only: Plan these subjects alone; None means all.
+
+    Raises:
+        RawDataMissingError: There are no raw data.
+    """
+    tree = discover(dataset.spec, dataset.raw_root)
+    manifests = dataset.store.manifests()
+    fingerprints = Fingerprints(dataset.raw_root, _recorded_hashes(dataset))
+    for manifest in manifests.values():
+        fingerprints.learn(manifest.sources)
+    plans = {}
+    for subject, raw in tree.subjects.items():
+        if only is not None and subject not in only:
+            continue
+        manifest = manifests.get(subject)
+        plans[subject] = plan_subject(
+            dataset.spec,
+            raw,
+            manifest,
+            fingerprints,
+            lambda step, m=manifest: dataset.store.is_intact(m, step),  # type: ignore[misc]
+            synthetic=tree.synthetic,
+        )
+    vanished = tuple(sorted(set(manifests) - set(tree.subjects)))
+    return Survey(dataset, tree, manifests, plans, vanished, fingerprints.known)
+
+
+def _recorded_hashes(dataset: Dataset) -> dict[tuple[str, int, int], str]:
+    """Hashes that an earlier survey took of files which were touched but not changed."""
+    if "raw" not in dataset.store.dataset_record().tables:
+        return {}
+    table = dataset.store.read_table("raw").filter(pl.col("sha256").is_not_null())
+    return {(p, s, m): h for p, s, m, h in table.select("path", "size", "mtime_ns", "sha256").iter_rows()}
+
+
+def hash_of_manifests(manifests: Mapping[str, Manifest]) -> str:
+    """Changes when anything recorded of any subject does."""
+    return digest({name: hashlib.sha256(m.to_bytes()).hexdigest() for name, m in manifests.items()})

@@ -1,0 +1,84 @@
+"""The overlay picture of a subject: the axial slice with most labelled pixels, labels drawn over the image."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from PIL import Image
+
+from assets.annotations.planes import LabelMap
+from resources.ome_zarr import open_volume
+
+LONGEST_SIDE_PX = 256
+"""Pictures live in Dagster's event log too, so they are small."""
+
+_COLOURS = np.array(
+    [[230, 75, 53], [77, 187, 213], [0, 160, 135], [243, 155, 127], [132, 145, 180], [145, 209, 194], [220, 160, 0], [126, 97, 72]],
+    np.float64,
+)
+_OPACITY = 0.45
+
+
+def overlay_png(products: Path, volumes: pl.DataFrame, label_maps: Sequence[LabelMap]) -> bytes:
+    """Draw the first image of a subject with its labels, radiological view: the patient's right on the left, front up.
+
+    Args:
+        products: Folder that the paths of `volumes` are relative to.
+        volumes: The subject's `volumes` rows.
+        label_maps: Its label maps.
+
+    Returns:
+        A PNG; grey where nothing is labelled. Empty when the subject has no image.
+    """
+    images = volumes.filter(kind="image")
+    if images.is_empty():
+        return b""
+    labels = label_maps[0] if label_maps else None
+    row = images.filter(series=labels.series).row(0, named=True) if labels else images.row(0, named=True)
+    k = _busiest_slice(labels) if labels else row["shape_ijk"][2] // 2
+    pixels = open_volume(products / row["path"]).slice(2, k).astype(np.float64)
+    coloured = np.repeat(_windowed(pixels)[:, :, None], 3, axis=2)
+    if labels is not None:
+        _paint(coloured, labels, k)
+    view = np.flip(coloured.transpose(1, 0, 2), (0, 1))
+    return _png(view, row["spacing_mm"][0], row["spacing_mm"][1])
+
+
+def _busiest_slice(labels: LabelMap) -> int:
+    if not labels.crop.size:
+        return labels.shape_ijk[2] // 2
+    return labels.offset_ijk[2] + int(np.argmax((labels.crop > 0).sum((0, 1))))
+
+
+def _windowed(pixels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Grey values from the 1st to the 99th percentile of the slice."""
+    low, high = np.percentile(np.nan_to_num(pixels), (1, 99))
+    return np.asarray(np.clip((np.nan_to_num(pixels) - low) / max(high - low, 1e-9), 0, 1) * 255)
+
+
+def _paint(coloured: npt.NDArray[np.float64], labels: LabelMap, k: int) -> None:
+    oi, oj, ok = labels.offset_ijk
+    ni, nj, nk = labels.crop.shape
+    if not ok <= k < ok + nk:
+        return
+    drawn = labels.crop[:, :, k - ok]
+    part = coloured[oi : oi + ni, oj : oj + nj]
+    inside = drawn > 0
+    colour = _COLOURS[(drawn[inside].astype(int) - 1) % len(_COLOURS)]
+    part[inside] = (1 - _OPACITY) * part[inside] + _OPACITY * colour
+
+
+def _png(view: npt.NDArray[np.float64], across_mm: float, down_mm: float) -> bytes:
+    height, width = view.shape[0] * down_mm, view.shape[1] * across_mm
+    scale = LONGEST_SIDE_PX / max(height, width)
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    picture = Image.fromarray(np.rint(view).astype(np.uint8)).resize(size, Image.Resampling.BILINEAR)
+    buffer = io.BytesIO()
+    picture.quantize(128).save(buffer, "PNG", optimize=False)
+    return buffer.getvalue()

@@ -1,0 +1,191 @@
+"""Makes one subject's products in a staging folder: volumes, annotations, preview. Nothing becomes visible here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from assets.annotations.boxes import boxes
+from assets.annotations.lesion_sizes import lesion_findings, lesion_sizes
+from assets.annotations.mask_sizes import mask_sizes
+from assets.annotations.planes import LabelMap
+from assets.dataset import Dataset
+from assets.incremental import CODE_VERSION, derived_key, step_parameters, volumes_key
+from assets.preview import overlay_png
+from assets.raw import RawSubject
+from assets.spec import DatasetSpec
+from assets.tables import SUBJECT_TABLES, concatenate
+from assets.volumes import SubjectVolumes, build_volumes
+from resources.findings import Code, Finding, Severity
+from resources.layout import preview_path, scan_path, subject_table_path
+from resources.manifest import FindingRecord, Manifest, SourceRecord, StepRecord
+from resources.ome_zarr import open_volume
+from resources.store import Staging
+
+ANNOTATIONS: Mapping[str, Callable[[DatasetSpec, LabelMap], pl.DataFrame]] = {
+    "boxes": boxes,
+    "mask_sizes": mask_sizes,
+    "lesion_sizes": lesion_sizes,
+}
+
+_FOUND_BY = {"lesion_sizes": {Code.LESION_AT_BORDER, Code.LESION_WITHOUT_AXES}}
+
+
+@dataclass
+class SubjectBuild:
+    """What was made of one subject, waiting in a staging folder to be judged.
+
+    Attributes:
+        subject: Subject.
+        steps: The steps that were computed.
+        staging: Where their files are.
+        moved: Files and folders to be moved into place, by step.
+        tables: Step -> its rows.
+        volumes: The subject's `volumes` rows, computed now or before: what annotations are checked against.
+        sources: The raw files.
+        findings: All findings of the subject, those of steps that were not computed included.
+        seconds: Time spent, by step.
+        preview: The overlay picture, PNG; empty where there is none.
+    """
+
+    subject: str
+    steps: tuple[str, ...]
+    staging: Staging
+    moved: dict[str, list[str]] = field(default_factory=dict)
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    volumes: pl.DataFrame = field(default_factory=pl.DataFrame)
+    sources: tuple[SourceRecord, ...] = ()
+    findings: list[Finding] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    preview: bytes = b""
+
+    @property
+    def quarantined(self) -> bool:
+        """Whether an error was found."""
+        return any(f.severity is Severity.ERROR for f in self.findings)
+
+
+def build_subject(
+    dataset: Dataset, raw: RawSubject, steps: tuple[str, ...], staging: Staging, before: Manifest | None, *, synthetic: bool
+) -> SubjectBuild:
+    """Compute the given steps of one subject.
+
+    Raises:
+        OSError: The staging folder cannot be written, or a stored product that is needed cannot be read.
+    """
+    build = SubjectBuild(raw.subject, steps, staging)
+    if "volumes" in steps:
+        label_maps = _make_volumes(dataset, raw, build, synthetic=synthetic)
+    else:
+        label_maps = _recall_volumes(dataset, build, before)
+    if build.quarantined:
+        return build
+    for step in steps:
+        if step != "volumes":
+            _annotate(dataset.spec, step, label_maps, build)
+    return build
+
+
+def _make_volumes(dataset: Dataset, raw: RawSubject, build: SubjectBuild, *, synthetic: bool) -> list[LabelMap]:
+    start = time.perf_counter()
+    made = build_volumes(dataset.spec, dataset.raw_root, raw, build.staging.folder, synthetic=synthetic)
+    build.findings += made.findings
+    build.sources = _sources(raw, made)
+    if build.quarantined:
+        return []
+    table = made.table()
+    build.volumes = table
+    build.preview = overlay_png(build.staging.folder, table, made.label_maps)
+    build.moved["volumes"] = [scan_path(raw.subject, scan.scan) for scan in raw.scans]
+    if build.preview:
+        build.staging.write_bytes(preview_path(raw.subject), build.preview)
+        build.moved["volumes"].append(preview_path(raw.subject))
+    _keep(build, "volumes", table, start)
+    return made.label_maps
+
+
+def _sources(raw: RawSubject, made: SubjectVolumes) -> tuple[SourceRecord, ...]:
+    """Fingerprints of all files of the subject; without a hash where a file was not read to its end."""
+    records = []
+    for entry in raw.files:
+        read = made.sources.get(entry.path)
+        size, mtime = (read.size, read.mtime_ns) if read else (entry.size, entry.mtime_ns)
+        records.append(SourceRecord(path=entry.path, size=size, mtime_ns=mtime, sha256=read.sha256 if read else ""))
+    return tuple(records)
+
+
+def _recall_volumes(dataset: Dataset, build: SubjectBuild, before: Manifest | None) -> list[LabelMap]:
+    if before is None or before.state != "published" or "volumes" not in before.steps:
+        raise LookupError(f"the volumes of {build.subject} are not there; materialize {dataset.spec.slug}/volumes first")
+    build.sources = before.sources
+    renewed = set().union(*(_FOUND_BY.get(step, set()) for step in build.steps))
+    build.findings = [f.finding() for f in before.findings if f.code not in renewed]
+    build.volumes = dataset.store.read_subject_table("volumes", build.subject)
+    return [_label_map(dataset, row) for row in build.volumes.filter(kind="labels").iter_rows(named=True)]
+
+
+def _label_map(dataset: Dataset, row: Mapping[str, object]) -> LabelMap:
+    volume = open_volume(dataset.store.root / str(row["path"]))
+    start, stop = (tuple(corner) for corner in volume.attributes["labelled_box"])
+    i, j, k = volume.shape_ijk
+    x, y, z = row["spacing_mm"]  # type: ignore[misc]
+    return LabelMap(
+        dataset.spec.slug,
+        str(row["subject"]),
+        str(row["scan"]),
+        str(row["series"]),
+        str(row["labels_name"]),
+        str(row["source_paths"][0]),  # type: ignore[index]
+        volume.crop(start, stop),
+        start,
+        (i, j, k),
+        (x, y, z),
+        bool(row["synthetic"]),
+    )
+
+
+def _annotate(spec: DatasetSpec, step: str, label_maps: list[LabelMap], build: SubjectBuild) -> None:
+    start = time.perf_counter()
+    parts = [ANNOTATIONS[step](spec, label_map) for label_map in label_maps]
+    if step == "lesion_sizes":
+        for label_map, part in zip(label_maps, parts, strict=True):
+            build.findings += lesion_findings(spec, label_map, part)
+    build.moved[step] = []
+    _keep(build, step, concatenate(SUBJECT_TABLES[step], parts), start)
+
+
+def _keep(build: SubjectBuild, step: str, table: pl.DataFrame, start: float) -> None:
+    path = subject_table_path(step, build.subject)
+    build.staging.write_table(path, table)
+    build.moved[step].append(path)
+    build.tables[step] = table
+    build.seconds[step] = time.perf_counter() - start
+
+
+def manifest_of(dataset: Dataset, build: SubjectBuild, before: Manifest | None, *, synthetic: bool) -> Manifest:
+    """Seal the build and write down what it is; the manifest of a quarantined subject names no files."""
+    spec, state = dataset.spec, "quarantined" if build.quarantined else "published"
+    upstream = volumes_key(spec, build.sources, synthetic=synthetic)
+    keeps = before is not None and before.state == "published" and "volumes" not in build.steps and state == "published"
+    steps = dict(before.steps) if before is not None and keeps else {}
+    for step in build.steps:
+        sealed = () if build.quarantined else build.staging.seal(build.moved[step])
+        steps[step] = StepRecord(
+            key=upstream if step == "volumes" else derived_key(spec, step, upstream),
+            code_version=CODE_VERSION[step],
+            parameters=step_parameters(spec, step),
+            files=sealed,
+            n_rows=0 if build.quarantined else build.tables[step].height,
+        )
+    findings = tuple(FindingRecord.of(f) for f in dict.fromkeys(build.findings))
+    return Manifest(
+        subject=build.subject,
+        state=state,  # type: ignore[arg-type]
+        synthetic=synthetic,
+        sources=build.sources,
+        steps=steps,
+        findings=findings,
+    )
