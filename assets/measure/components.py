@@ -105,9 +105,7 @@ def label_components(label_map: Array, plane: Plane, offset: Sequence[int] = (0,
     if label_map.ndim != 3:
         raise ValueError(f"a label map has three axes [i, j, k], not the shape {label_map.shape}")
     if label_map.dtype not in {np.dtype(np.bool_), np.dtype(np.uint8), np.dtype(np.uint16)}:
-        raise TypeError(
-            f"labels must be uint8 or uint16 in native byte order, not {label_map.dtype}; compact them first"
-        )
+        raise TypeError(f"labels must be uint8 or uint16 in native byte order, not {label_map.dtype}; compact them first")
     slices = plane.slices(label_map.view(np.uint8) if label_map.dtype == np.bool_ else label_map)
     _, n_rows, n_cols = slices.shape
     if n_rows * n_cols * max(n_rows, n_cols) ** 2 >= 1 << 62:

@@ -98,8 +98,7 @@ def copy_strided(source: Array, target: Array) -> None:
     outer = [axis for axis in range(3) if axis not in {fast, along}]
     order = (*outer, along) if fast == along else (*outer, fast, along)
     flips = [
-        (axis == along and target.strides[axis] < 0) or (axis == fast != along and source.strides[axis] < 0)
-        for axis in order
+        (axis == along and target.strides[axis] < 0) or (axis == fast != along and source.strides[axis] < 0) for axis in order
     ]
     ahead = tuple(slice(None, None, -1) if flip else slice(None) for flip in flips)
     from_planes, to_planes = source.transpose(order)[ahead], target.transpose(order)[ahead]
