@@ -1,0 +1,344 @@
+"""Makes the Dagster assets of one dataset's chain. The only module of this package that knows Dagster.
+
+    <slug> -> <slug>/volumes -> <slug>/boxes, mask_sizes, lesion_sizes -> <slug>/index -> <slug>/splits
+
+All per-subject steps are one multi-asset: a subject goes through all of them with its label map read once, and one bad subject
+never stops its siblings. The same factory builds the chain in two scopes (`docs/adr/003-two-run-modes.md`): by subject, with a
+dynamic partition per subject, and as a whole, for a command without `--partition`. In both, what is current is not computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import dagster as dg
+import polars as pl
+
+from assets import events
+from assets.build import Outcome, build_subjects
+from assets.dataset import Dataset, Survey, survey
+from assets.incremental import code_version, subject_steps
+from assets.index import NotReadyError, index_key, index_tables, make_index, make_splits, require_gate, splits_key
+from assets.raw import RawDataMissingError
+from assets.spec import DatasetSpec
+from assets.verdict import Verdict
+
+SUBJECTS_PER_RUN = 256
+"""Subjects of one backfill run: a run costs seconds, so that thousands of subjects should not be thousands of runs."""
+
+STEP_DESCRIPTIONS = {
+    "volumes": "RAS+ OME-Zarr volumes: every image and label map, axes permuted and flipped, never resampled.",
+    "boxes": "2-D bounding boxes of every 4-connected component, per slice, label and plane.",
+    "mask_sizes": "Pixels and area of every label, per slice and plane.",
+    "lesion_sizes": "Major and minor axis of every lesion component in mm, by second moments.",
+}
+
+
+class Gates(Protocol):
+    """What must hold, judged by Great Expectations (`expectations/gate.py`)."""
+
+    def subjects(self, spec: DatasetSpec) -> Any:
+        """The gate that `build_subjects` asks."""
+        ...
+
+    def raw(self, spec: DatasetSpec, raw: pl.DataFrame) -> Verdict:
+        """Judge the table of raw files."""
+        ...
+
+    def index(self, spec: DatasetSpec, tables: dict[str, pl.DataFrame]) -> Verdict:
+        """Judge the dataset."""
+        ...
+
+    def splits(self, spec: DatasetSpec, splits: pl.DataFrame) -> Verdict:
+        """Judge the splits."""
+        ...
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The assets of one dataset."""
+
+    assets: tuple[dg.AssetsDefinition, ...]
+    partitions: dg.DynamicPartitionsDefinition
+
+
+def subject_partitions(slug: str) -> dg.DynamicPartitionsDefinition:
+    """The partitions of a dataset: its subjects."""
+    return dg.DynamicPartitionsDefinition(name=f"{slug}_subjects")
+
+
+def build_chain(dataset: Dataset, gates: Gates, *, by_subject: bool) -> Chain:
+    """The assets of a dataset, with subjects as partitions or, in the scope of a whole-dataset command, without."""
+    partitions = subject_partitions(dataset.spec.slug)
+    assets = (
+        _raw_asset(dataset, gates, partitions),
+        _subject_assets(dataset, gates, partitions if by_subject else None),
+        _index_asset(dataset, gates),
+        _splits_asset(dataset, gates),
+    )
+    return Chain(assets, partitions)
+
+
+def _common(spec: DatasetSpec, step: str) -> dict[str, Any]:
+    tags = {"dataset": spec.slug, "modality": spec.modality.lower().replace(" ", "_"), "step": step}
+    return {"group_name": spec.slug, "tags": tags, "owners": ["team:medfoundry"]}
+
+
+def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsDefinition) -> dg.AssetsDefinition:
+    spec = dataset.spec
+    description = f"{spec.name} {spec.version}: {spec.description}. Licence {spec.licence}. The raw files, found and fingerprinted."
+
+    @dg.asset(
+        key=[spec.slug],
+        description=description,
+        kinds={"raw", spec.modality.lower()[:20]},
+        check_specs=[dg.AssetCheckSpec("raw_files", asset=[spec.slug], description="Every raw file has one known place.")],
+        metadata={"homepage": spec.homepage, "licence": spec.licence, "citation": spec.citation},
+        **_common(spec, "raw"),
+    )
+    def raw(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        found = _survey(dataset)
+        _sync_partitions(context, found, partitions)
+        table, key = found.raw_table(), found.raw_key()
+        verdict = gates.raw(spec, table)
+        if not dataset.store.tables_current("raw", key, ["raw"]):
+            facts = {"findings": [events.finding_json(f) for f in found.tree.findings]}
+            dataset.store.write_tables("raw", key, {"raw": table}, facts)
+        for finding in found.tree.findings:
+            context.log.info(f"{spec.slug}: {finding}")
+        context.log.info(f"{spec.slug}: {len(found.tree.subjects)} subjects, {len(found.stale)} to compute")
+        check = events.check_result(verdict, "raw_files", [spec.slug])
+        return dg.MaterializeResult(metadata=events.raw_metadata(found, table), check_results=[check])
+
+    return raw
+
+
+def _survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
+    try:
+        return survey(dataset, only)
+    except RawDataMissingError as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+
+
+def _sync_partitions(context: dg.AssetExecutionContext, found: Survey, partitions: dg.DynamicPartitionsDefinition) -> None:
+    """Register new subjects as partitions; withdraw the products of subjects whose raw files are gone."""
+    name = str(partitions.name)
+    known = set(context.instance.get_dynamic_partitions(name))
+    new = [subject for subject in found.tree.subjects if subject not in known]
+    if new:
+        context.instance.add_dynamic_partitions(name, new)
+    for subject in found.vanished:
+        context.log.warning(f"{subject} has no raw files any more; its products are withdrawn")
+        found.dataset.store.withdraw(subject)
+    for subject in sorted(known - set(found.tree.subjects)):
+        context.instance.delete_dynamic_partition(name, subject)
+
+
+def _subject_assets(
+    dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsDefinition | None
+) -> dg.AssetsDefinition:
+    spec, steps = dataset.spec, subject_steps(dataset.spec)
+    specs = [
+        dg.AssetSpec(
+            [spec.slug, step],
+            deps=[[spec.slug]] if step == "volumes" else [[spec.slug, "volumes"]],
+            description=STEP_DESCRIPTIONS[step],
+            skippable=True,
+            code_version=code_version(spec, step),
+            kinds={"zarr"} if step == "volumes" else {"parquet"},
+            partitions_def=partitions,
+            metadata={"dagster/column_schema": events.column_schema(step)},
+            **_common(spec, step),
+        )
+        for step in steps
+    ]
+    checks = [
+        dg.AssetCheckSpec(
+            "suite", asset=[spec.slug, step], description=f"The {step} of every subject hold.", partitions_def=partitions
+        )
+        for step in steps
+    ]
+
+    @dg.multi_asset(
+        name=f"{spec.slug}_subjects",
+        specs=specs,
+        check_specs=checks,
+        can_subset=True,
+        backfill_policy=dg.BackfillPolicy.multi_run(SUBJECTS_PER_RUN) if partitions else None,
+    )
+    def subjects(context: dg.AssetExecutionContext) -> Iterator[Any]:
+        selected = [s for s in steps if dg.AssetKey([spec.slug, s]) in context.selected_asset_keys]
+        only = tuple(context.partition_keys) if context.has_partition_key or context.has_partition_key_range else None
+        found = _survey(dataset, only)
+        _require_raw(found, only)
+        run = _SubjectRun(context, found, selected, gates)
+        outcomes = list(run.build())
+        yield from run.finish_keyed(only, outcomes) if only is not None else run.finish_whole(outcomes)
+
+    return subjects
+
+
+def _require_raw(found: Survey, only: Sequence[str] | None) -> None:
+    missing = [subject for subject in only or () if subject not in found.tree.subjects]
+    if missing:
+        raise dg.Failure(f"no raw files for {', '.join(missing)} under {found.tree.root}", allow_retries=False)
+
+
+@dataclass
+class _SubjectRun:
+    """One execution of the per-subject assets."""
+
+    context: dg.AssetExecutionContext
+    survey: Survey
+    selected: list[str]
+    gates: Gates
+
+    def build(self) -> Iterator[Outcome]:
+        """Compute what is stale among the selected steps."""
+        spec = self.survey.dataset.spec
+        plans = [events.restrict(plan, self.selected) for plan in self.survey.stale]
+        plans = [plan for plan in plans if plan.stale]
+        if not plans:
+            self.context.log.info(f"{spec.slug}: everything is current")
+        report = lambda line: self.context.log.info(f"{spec.slug}: {line}")  # noqa: E731
+        for outcome in build_subjects(self.survey, plans, self.gates.subjects(spec), report):
+            for error in outcome.manifest.errors():
+                self.context.log.warning(f"{spec.slug}: {outcome.subject} is quarantined: {error.finding()}")
+            yield outcome
+
+    def _manifests(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+        now = {subject: self.survey.manifests.get(subject) for subject in self.survey.plans}
+        return now | {o.subject: o.manifest for o in outcomes}
+
+    def finish_keyed(self, only: Sequence[str], outcomes: Sequence[Outcome]) -> Iterator[Any]:
+        """Report a run for given partitions: good ones are materialized, and a bad one makes the run fail."""
+        manifests, slug = self._manifests(outcomes), self.survey.dataset.spec.slug
+        built = {o.subject: o for o in outcomes}
+        bad = [s for s in only if manifests[s].state == "quarantined"]
+        if not bad:
+            for step in self.selected:
+                for subject in only:
+                    self._describe(step, subject, manifests[subject], built.get(subject))
+                check = dg.AssetCheckResult(passed=True, check_name="suite", asset_key=[slug, step])
+                yield dg.MaterializeResult(asset_key=[slug, step], check_results=[check])
+            return
+        for subject in only:
+            for step in self.selected:
+                if subject in bad:
+                    self._log_failed_check(step, subject, manifests[subject])
+                else:
+                    self._log_materialization(step, subject, manifests[subject], built.get(subject))
+        details = {s: "; ".join(str(e.finding()) for e in manifests[s].errors()) for s in bad}
+        text = "\n".join(f"{subject}: {detail}" for subject, detail in details.items())
+        raise dg.Failure(f"{len(bad)} of {len(only)} subjects are quarantined\n{text}", metadata=details, allow_retries=False)
+
+    def _describe(self, step: str, subject: str, manifest: Any, outcome: Outcome | None) -> None:
+        metadata = events.subject_metadata(self.survey.dataset, step, manifest, outcome)
+        key = dg.AssetKey([self.survey.dataset.spec.slug, step])
+        self.context.add_asset_metadata(metadata, asset_key=key, partition_key=subject)
+
+    def finish_whole(self, outcomes: Sequence[Outcome]) -> Iterator[Any]:
+        """Report a run for the whole dataset: an event per subject, then a summary; the gate decides about bad ones."""
+        manifests, slug = self._manifests(outcomes), self.survey.dataset.spec.slug
+        built = {o.subject: o for o in outcomes}
+        bad = [s for s, m in manifests.items() if m is not None and m.state == "quarantined"]
+        good = [s for s, m in manifests.items() if m is not None and m.state == "published"]
+        for step in self.selected:
+            known = self.context.instance.get_materialized_partitions(dg.AssetKey([slug, step]))
+            for subject in good:
+                if subject not in known or (subject in built and step in built[subject].steps):
+                    self._log_materialization(step, subject, manifests[subject], built.get(subject))
+            metadata = events.summary_metadata(self.survey, step, manifests, outcomes)
+            check = events.quarantine_check([slug, step], manifests, bad)
+            yield dg.MaterializeResult(asset_key=[slug, step], metadata=metadata, check_results=[check])
+            for subject in bad:
+                if subject in built:
+                    self._log_failed_check(step, subject, manifests[subject])
+
+    def _log_materialization(self, step: str, subject: str, manifest: Any, outcome: Outcome | None) -> None:
+        dataset = self.survey.dataset
+        self.context.log_event(
+            dg.AssetMaterialization(
+                [dataset.spec.slug, step],
+                partition=subject,
+                metadata=events.subject_metadata(dataset, step, manifest, outcome),
+                tags=events.version_tags(dataset.spec, step, manifest),
+            )
+        )
+
+    def _log_failed_check(self, step: str, subject: str, manifest: Any) -> None:
+        key = dg.AssetKey([self.survey.dataset.spec.slug, step])
+        self.context.log_event(events.failed_evaluation(self.context.instance, key, subject, manifest))
+
+
+def _index_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
+    spec = dataset.spec
+    condition = dg.AutomationCondition.eager().without(~dg.AutomationCondition.any_deps_missing())
+
+    @dg.asset(
+        key=[spec.slug, "index"],
+        deps=[[spec.slug], *([spec.slug, step] for step in subject_steps(spec))],
+        description="The dataset's tables, the ledger, and the gate that everything after it must pass.",
+        kinds={"parquet"},
+        code_version=code_version(spec, "index"),
+        automation_condition=condition,
+        check_specs=[
+            dg.AssetCheckSpec("gate", asset=[spec.slug, "index"], blocking=True, description="The dataset as a whole holds.")
+        ],
+        **_common(spec, "index"),
+    )
+    def index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        store = dataset.store
+        current = _ready(lambda: store.tables_current("index", index_key(dataset), index_tables(dataset)))
+        if current:
+            verdict = Verdict.from_json(store.dataset_record().facts["gate"])
+            context.log.info(f"{spec.slug}: the tables are current")
+        else:
+            general = [events.finding_from_json(f) for f in store.dataset_record().facts.get("findings", [])]
+            made = _ready(lambda: make_index(dataset, general))
+            verdict = gates.index(spec, dict(made.tables))
+            store.write_tables("index", made.key, made.tables, {"gate": verdict.to_json()})
+        check = events.check_result(verdict, "gate", [spec.slug, "index"])
+        return dg.MaterializeResult(metadata=events.index_metadata(dataset, unchanged=current), check_results=[check])
+
+    return index
+
+
+def _ready(task: Any) -> Any:
+    try:
+        return task()
+    except NotReadyError as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+
+
+def _splits_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
+    spec = dataset.spec
+    condition = dg.AutomationCondition.eager() & dg.AutomationCondition.all_deps_blocking_checks_passed()
+
+    @dg.asset(
+        key=[spec.slug, "splits"],
+        deps=[[spec.slug, "index"]],
+        description="Subject -> train or test, by person and by hash: adding subjects never moves others.",
+        kinds={"parquet"},
+        code_version=code_version(spec, "splits"),
+        automation_condition=condition,
+        check_specs=[
+            dg.AssetCheckSpec("suite", asset=[spec.slug, "splits"], blocking=True, description="No person is in two splits.")
+        ],
+        **_common(spec, "splits"),
+    )
+    def splits(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+        _ready(lambda: require_gate(dataset))
+        table, findings = make_splits(dataset)
+        verdict = gates.splits(spec, table)
+        key = splits_key(dataset)
+        if verdict.passed and not dataset.store.tables_current("splits", key, ["splits"]):
+            dataset.store.write_tables("splits", key, {"splits": table}, {})
+        for finding in findings:
+            context.log.warning(f"{spec.slug}: {finding}")
+        check = events.check_result(verdict, "suite", [spec.slug, "splits"])
+        return dg.MaterializeResult(metadata=events.splits_metadata(dataset, table, findings), check_results=[check])
+
+    return splits

@@ -1,0 +1,158 @@
+"""The dataset's tables, put together from the subjects', and the ledger in which no file and no subject is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from assets.dataset import Dataset, hash_of_manifests
+from assets.incremental import digest, step_parameters, subject_steps
+from assets.raw import natural_key
+from assets.splits import split_subjects
+from assets.tables import FINDINGS, LEDGER, SUBJECT_TABLES, concatenate, frame
+from resources.findings import Finding
+from resources.manifest import Manifest
+
+
+class NotReadyError(Exception):
+    """Something that must come first has not been made, or was refused; the message says what."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """The dataset-level tables before they are judged and committed.
+
+    Attributes:
+        key: Of the manifests, the raw table and the spec fields.
+        tables: Table name -> rows.
+        n_pending: Subjects of the raw folder that have not been computed yet.
+    """
+
+    key: str
+    tables: Mapping[str, pl.DataFrame]
+    n_pending: int
+
+
+def index_tables(dataset: Dataset) -> list[str]:
+    """Names of the tables that the index writes."""
+    return [*subject_steps(dataset.spec), "findings", "ledger"]
+
+
+def index_key(dataset: Dataset) -> str:
+    """The key under which the dataset's tables are current.
+
+    Raises:
+        NotReadyError: The raw folder has not been surveyed.
+    """
+    record = dataset.store.dataset_record()
+    if "raw" not in record.tables:
+        raise NotReadyError(f"{dataset.spec.slug} has no table of raw files yet; materialize the asset {dataset.spec.slug} first")
+    made_of = [record.keys.get("raw"), hash_of_manifests(dataset.store.manifests())]
+    return digest([step_parameters(dataset.spec, "index"), made_of])[:32]
+
+
+def make_index(dataset: Dataset, dataset_findings: Sequence[Finding]) -> Index:
+    """Gather the subjects' tables, findings and the ledger."""
+    key = index_key(dataset)
+    manifests = dataset.store.manifests()
+    raw = dataset.store.read_table("raw")
+    published = sorted((s for s, m in manifests.items() if m.state == "published"), key=natural_key)
+    tables: dict[str, pl.DataFrame] = {}
+    for step in subject_steps(dataset.spec):
+        subjects = [s for s in published if step in manifests[s].steps]
+        tables[step] = concatenate(SUBJECT_TABLES[step], [dataset.store.read_subject_table(step, s) for s in subjects])
+    tables["findings"] = _findings(dataset, manifests, dataset_findings, synthetic=bool(raw["synthetic"].any()))
+    tables["ledger"] = _ledger(dataset, manifests, raw)
+    pending = tables["ledger"].filter(kind="subject", state="pending").height
+    return Index(key, tables, pending)
+
+
+def _findings(
+    dataset: Dataset, manifests: Mapping[str, Manifest], general: Sequence[Finding], *, synthetic: bool
+) -> pl.DataFrame:
+    rows = [_finding_row(dataset, None, f, synthetic=synthetic) for f in general]
+    for subject in sorted(manifests, key=natural_key):
+        rows += [_finding_row(dataset, subject, r.finding(), synthetic=synthetic) for r in manifests[subject].findings]
+    return frame(FINDINGS, rows)
+
+
+def _finding_row(dataset: Dataset, subject: str | None, finding: Finding, *, synthetic: bool) -> dict[str, Any]:
+    return {
+        "dataset": dataset.spec.slug,
+        "subject": subject,
+        "code": finding.code.value,
+        "severity": finding.severity.value,
+        "file": finding.file or None,
+        "detail": finding.detail,
+        "synthetic": synthetic,
+    }
+
+
+def _ledger(dataset: Dataset, manifests: Mapping[str, Manifest], raw: pl.DataFrame) -> pl.DataFrame:
+    """One row per subject and per raw file, each in exactly one state."""
+    rows = []
+    subjects = raw.filter(state="used")["subject"].unique().to_list()
+    for subject in sorted(subjects, key=natural_key):
+        state, code, reason = _verdict(manifests.get(subject))
+        rows.append(_row(dataset, "subject", subject, subject, state, code, reason))
+    states = {subject: _verdict(manifests.get(subject)) for subject in subjects}
+    for file in raw.iter_rows(named=True):
+        state, code, reason = file["state"], None, file["reason"]
+        if state == "used":
+            state, code, reason = states[file["subject"]]
+        rows.append(_row(dataset, "file", file["path"], file["subject"], state, code, reason))
+    return frame(LEDGER, rows).with_columns(synthetic=pl.lit(value=bool(raw["synthetic"].any())))
+
+
+def _verdict(manifest: Manifest | None) -> tuple[str, str | None, str | None]:
+    if manifest is None:
+        return "pending", None, "not computed yet"
+    if manifest.state == "published":
+        return "used", None, None
+    errors = [record.finding() for record in manifest.errors()]
+    return "quarantined", errors[0].code.value, "; ".join(f"{f.file}: {f.detail}" if f.file else f.detail for f in errors)
+
+
+def _row(
+    dataset: Dataset, kind: str, name: str, subject: str | None, state: str, code: str | None, reason: str | None
+) -> dict[str, Any]:
+    return {
+        "dataset": dataset.spec.slug,
+        "kind": kind,
+        "name": name,
+        "subject": subject,
+        "state": state,
+        "code": code,
+        "reason": reason,
+        "synthetic": False,
+    }
+
+
+def splits_key(dataset: Dataset) -> str:
+    """The key under which the splits are current."""
+    record = dataset.store.dataset_record()
+    return digest([step_parameters(dataset.spec, "splits"), record.keys.get("index")])[:32]
+
+
+def require_gate(dataset: Dataset) -> None:
+    """Refuse to go on unless the stored verdict of the gate is that of the present tables, and good.
+
+    Raises:
+        NotReadyError: There is no verdict, it is out of date, or it is bad.
+    """
+    slug, record = dataset.spec.slug, dataset.store.dataset_record()
+    verdict = record.facts.get("gate")
+    if verdict is None or record.keys.get("index") != index_key(dataset):
+        raise NotReadyError(f"the tables of {slug} are not up to date; materialize {slug}/index first")
+    if not verdict["passed"]:
+        failed = "; ".join(check["detail"] for check in verdict["checks"] if not check["passed"])
+        raise NotReadyError(f"the gate of {slug} is closed: {failed}")
+
+
+def make_splits(dataset: Dataset) -> tuple[pl.DataFrame, list[Finding]]:
+    """The `splits` table of the published subjects."""
+    ledger = dataset.store.read_table("ledger").filter(kind="subject", state="used")
+    return split_subjects(dataset.spec, ledger["subject"].to_list(), synthetic=bool(ledger["synthetic"].any()))
