@@ -1,0 +1,41 @@
+"""Puts the code location together, from the catalog or from whatever specs a test gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import dagster as dg
+
+from assets.chain import build_chain
+from assets.dataset import Dataset
+from assets.spec import DatasetSpec
+from expectations.gate import GreatExpectationsGates
+from orchestration.automation import follow_subjects
+from orchestration.jobs import subjects_job
+from orchestration.schedules import nightly_schedule
+from orchestration.sensors import raw_folder_sensor
+from resources.layout import Layout
+
+
+def build_definitions(specs: Iterable[DatasetSpec], layout: Layout, *, by_subject: bool) -> dg.Definitions:
+    """Every dataset's chain; jobs, schedules and sensors where subjects are partitions."""
+    assets: list[dg.AssetsDefinition] = []
+    jobs: list[Any] = []
+    schedules: list[dg.ScheduleDefinition] = []
+    sensors: list[dg.SensorDefinition] = []
+    gates = GreatExpectationsGates()
+    for spec in specs:
+        dataset = Dataset(spec, layout)
+        chain = build_chain(dataset, gates, by_subject=by_subject)
+        assets += chain.assets
+        if by_subject:
+            job = subjects_job(spec, chain.partitions)
+            jobs.append(job)
+            schedules.append(nightly_schedule(dataset, job, chain.partitions))
+            sensors.append(raw_folder_sensor(dataset, job, chain.partitions))
+    if by_subject:
+        sensors.append(follow_subjects())
+    return dg.Definitions(
+        assets=assets, jobs=jobs, schedules=schedules, sensors=sensors, executor=dg.in_process_executor
+    )

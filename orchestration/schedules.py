@@ -1,0 +1,30 @@
+"""Schedules: nightly rebuild of what is new or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from assets.dataset import Dataset
+from orchestration.rebuild import rebuild_requests
+
+NIGHTLY = "0 2 * * *"
+
+
+def nightly_schedule(
+    dataset: Dataset, job: dg.UnresolvedAssetJobDefinition, partitions: dg.DynamicPartitionsDefinition
+) -> dg.ScheduleDefinition:
+    """Rebuilds, at two in the morning, every subject that is not current; off until it is switched on."""
+
+    @dg.schedule(
+        name=f"{dataset.spec.slug}_nightly",
+        job=job,
+        cron_schedule=NIGHTLY,
+        description=f"Computes what is new or changed in {dataset.spec.name}; index and splits follow.",
+    )
+    def nightly(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        requests = list(rebuild_requests(dataset, context.instance, partitions))
+        yield from requests or [dg.SkipReason("every subject is current")]
+
+    return nightly

@@ -1,0 +1,26 @@
+"""Sensors: new or changed subjects in the raw folder."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from assets.dataset import Dataset
+from orchestration.rebuild import rebuild_requests
+
+
+def raw_folder_sensor(
+    dataset: Dataset, job: dg.UnresolvedAssetJobDefinition, partitions: dg.DynamicPartitionsDefinition
+) -> dg.SensorDefinition:
+    """Looks at the raw folder every minute and asks for what is new or changed; off until it is switched on."""
+
+    @dg.sensor(
+        name=f"{dataset.spec.slug}_raw_folder",
+        job=job,
+        minimum_interval_seconds=60,
+        description=f"New and changed subjects of {dataset.spec.name} become partitions and are computed.",
+    )
+    def raw_folder(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        requests = list(rebuild_requests(dataset, context.instance, partitions))
+        return dg.SensorResult(run_requests=requests) if requests else dg.SkipReason("every subject is current")
+
+    return raw_folder
