@@ -5,9 +5,9 @@
 All per-subject steps are one multi-asset: a subject goes through all of them with its label map read once, and one bad subject
 never stops its siblings. The same factory builds the chain in two scopes (`docs/adr/003-two-run-modes.md`): by subject, with a
 dynamic partition per subject, and as a whole, for a command without `--partition`. In both, what is current is not computed again.
-"""
 
-from __future__ import annotations
+Annotations are real objects here, not strings: Dagster looks at the type of `context`.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

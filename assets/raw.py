@@ -200,7 +200,7 @@ class _Sorter:
         files[name] = path
 
     def _set_aside(self, path: str, size: int, mtime: int) -> None:
-        reason = junk_reason(path) or next((why for pattern, why in self.ignore if pattern.match(path)), None)
+        reason = junk_reason(path) or next((why for pattern, why in self.ignore if pattern.match(path) is not None), None)
         if reason is None and is_partial_download(path):
             reason = "a download that did not finish; fetch the file again"
             self.findings.append(finding(Code.INCOMPLETE_DOWNLOAD, reason, file=path))

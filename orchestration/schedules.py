@@ -1,19 +1,18 @@
 """Schedules: nightly rebuild of what is new or changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg
 
 from assets.dataset import Dataset
+from orchestration.jobs import AssetJob
 from orchestration.rebuild import rebuild_requests
 
 NIGHTLY = "0 2 * * *"
 
 
 def nightly_schedule(
-    dataset: Dataset, job: dg.UnresolvedAssetJobDefinition, partitions: dg.DynamicPartitionsDefinition
+    dataset: Dataset, job: AssetJob, partitions: dg.DynamicPartitionsDefinition
 ) -> dg.ScheduleDefinition:
     """Rebuilds, at two in the morning, every subject that is not current; off until it is switched on."""
 

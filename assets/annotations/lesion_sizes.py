@@ -7,7 +7,7 @@ import polars as pl
 
 from assets.annotations.planes import LabelMap, in_plane
 from assets.measure.components import Plane
-from assets.measure.ellipse import fill_holes, measure_axes
+from assets.measure.ellipse import axes_mm, fill_holes
 from assets.spec import DatasetSpec
 from assets.tables import LESION_SIZES, concatenate, frame
 from resources.findings import Code, Finding, finding
@@ -21,8 +21,8 @@ def lesion_sizes(spec: DatasetSpec, label_map: LabelMap) -> pl.DataFrame:
 def _of_plane(spec: DatasetSpec, label_map: LabelMap, plane: Plane) -> pl.DataFrame:
     every = label_map.components[plane]
     found = every.select(np.flatnonzero(np.isin(every.label_id, spec.lesions)))
-    filled = fill_holes(label_map.crop, plane, found, label_map.offset_ijk)
-    axes = measure_axes(filled, in_plane(plane, label_map.spacing_mm))
+    filled = fill_holes(found, label_map.crop, plane, label_map.offset_ijk)
+    axes = axes_mm(filled, in_plane(plane, label_map.spacing_mm))
     columns = label_map.identity(spec, plane, found) | {
         "component": found.component,
         "n_components": found.n_components,

@@ -1,0 +1,86 @@
+"""The gates: which suites judge what, and their results as verdicts and findings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import polars as pl
+
+from assets.spec import DatasetSpec
+from assets.verdict import Check, Verdict
+from expectations import boxes, index, lesion_sizes, mask_sizes, raw, splits, volumes
+from expectations.engine import run_suite
+from expectations.results import SuiteResult
+from resources.findings import Finding, Severity
+
+
+class GreatExpectationsGates:
+    """Judges every table of a chain by the suites of this package, which are built from the spec."""
+
+    def subjects(
+        self, spec: DatasetSpec
+    ) -> Callable[[Mapping[str, pl.DataFrame], pl.DataFrame], Mapping[str, Sequence[Finding]]]:
+        """The gate for chunks of subjects."""
+
+        def judge(tables: Mapping[str, pl.DataFrame], of_volumes: pl.DataFrame) -> Mapping[str, Sequence[Finding]]:
+            found: defaultdict[str, list[Finding]] = defaultdict(list)
+            for result in _subject_results(spec, tables, of_volumes):
+                for subject, findings in result.findings_by_subject().items():
+                    found[subject] += findings
+            for_all = [f for f in found.pop("", []) if f.severity is Severity.ERROR]
+            for subject in of_volumes["subject"].unique() if for_all else ():
+                found[subject] += for_all
+            return found
+
+        return judge
+
+    def raw(self, spec: DatasetSpec, table: pl.DataFrame) -> Verdict:
+        """Judge the table of raw files."""
+        return _verdict(run_suite(raw.suite(spec), raw.view(table)))
+
+    def index(self, spec: DatasetSpec, tables: Mapping[str, pl.DataFrame]) -> Verdict:
+        """Judge the dataset; subjects that have not been computed yet are a warning, not a gap in the ledger."""
+        ledger = tables["ledger"]
+        settled = ledger.filter(pl.col("state") != "pending")
+        of_boxes = tables.get("boxes", pl.DataFrame())
+        totals = index.summary(spec, tables["volumes"], of_boxes, settled)
+        verdict = _verdict(run_suite(index.suite(spec, totals), index.view(totals)))
+        n_pending = ledger.filter(kind="subject", state="pending").height
+        detail = f"{n_pending} subjects of the raw folder have not been computed yet"
+        return Verdict((*verdict.checks, Check("every subject is computed", n_pending == 0, "warning", detail)))
+
+    def splits(self, spec: DatasetSpec, table: pl.DataFrame) -> Verdict:
+        """Judge the splits."""
+        return _verdict(run_suite(splits.suite(spec), splits.view(table)))
+
+
+def _subject_results(spec: DatasetSpec, tables: Mapping[str, pl.DataFrame], of_volumes: pl.DataFrame) -> Sequence[SuiteResult]:
+    results = []
+    if "volumes" in tables:
+        results.append(run_suite(volumes.suite(spec), volumes.view(tables["volumes"])))
+    for step, module in (("boxes", boxes), ("lesion_sizes", lesion_sizes)):
+        if step in tables:
+            results.append(run_suite(module.suite(spec), module.view(tables[step], of_volumes)))
+    if "mask_sizes" in tables:
+        with_boxes = _of_same_subjects(tables["mask_sizes"], tables.get("boxes"))
+        view = mask_sizes.view(tables["mask_sizes"], of_volumes, with_boxes)
+        results.append(run_suite(mask_sizes.suite(spec, with_boxes=with_boxes is not None), view))
+    return results
+
+
+def _of_same_subjects(masks: pl.DataFrame, of_boxes: pl.DataFrame | None) -> pl.DataFrame | None:
+    """The boxes, when they were computed for the same subjects as the mask sizes; then the two must agree."""
+    if of_boxes is None or set(of_boxes["subject"]) != set(masks["subject"]):
+        return None
+    return of_boxes
+
+
+def _verdict(result: SuiteResult) -> Verdict:
+    severity: dict[bool, Literal["warning", "error"]] = {True: "error", False: "warning"}
+    checks = [
+        Check(r.expectation.sentence, r.success, severity[r.expectation.severity is Severity.ERROR], r.message)
+        for r in result.results
+    ]
+    return Verdict(tuple(checks))
