@@ -185,13 +185,13 @@ def make_kits23(raw_root: Path, subjects: int = 8, seed: int = 2023) -> DemoSumm
     target = raw_root.resolve()
     if (found := _earlier(target)) is not None:
         return found
-    target.parent.mkdir(parents=True, exist_ok=True)
+    durable.make_folder(target.parent)
     _sweep(target)
     staging = target.with_name(f".{target.name}.demo-{os.getpid()}")
     try:
         staging.mkdir()
         marker = _fill(staging, subjects, seed)
-        durable.sync_tree(staging)
+        _sync(staging)
         return _publish(staging, target, marker)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
@@ -205,8 +205,14 @@ def _publish(staging: Path, target: Path, marker: dict[str, Any]) -> DemoSummary
         if error.errno not in {errno.ENOTEMPTY, errno.EEXIST} or (found := _earlier(target)) is None:
             raise
         return found
-    durable.sync_folder(target.parent)
+    durable.sync(target.parent)
     return _summary(target, marker, made=True)
+
+
+def _sync(root: Path) -> None:
+    """Force everything below a folder, and the folder itself, to the disk."""
+    for path in (*root.rglob("*"), root):
+        durable.sync(path)
 
 
 def _sweep(target: Path) -> None:
