@@ -108,3 +108,9 @@ def test_totals_without_a_column_fail() -> None:
     totals = index.summary(SPEC, made.volumes(), made.boxes(), made.ledger())
     for column in ("n_files", "n_published"):
         assert not run_suite(index.suite(SPEC, totals), index.view(totals.drop(column))).success
+
+
+def test_a_dataset_without_boxes_has_none_of_the_published_boxes() -> None:
+    spec = made.spec(quarantined_share=0.5, subjects=2, counts={"boxes": {"axial": 7}})
+    result = run(spec, boxes=pl.DataFrame())
+    assert [r.columns for r in result.failed] == [("count_boxes_axial",)]

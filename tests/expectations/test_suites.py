@@ -198,10 +198,17 @@ def test_a_correct_table_passes(name: str) -> None:
     assert result.findings_by_subject() == {}
 
 
-@pytest.mark.parametrize(("name", "row", "values", "column"), WRONG)
-def test_a_wrong_value_fails_and_names_the_subject(name: str, row: dict[str, Any], values: dict[str, Any], column: str) -> None:
-    case = CASES[name]
-    result = case.run(edit(case.table, case.schema, row, **values))
+@cache
+def outcome(number: int) -> SuiteResult:
+    """What becomes of the table that is wrong as `WRONG[number]` says."""
+    name, row, values, _ = WRONG[number]
+    return CASES[name].run(edit(CASES[name].table, CASES[name].schema, row, **values))
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=[f"{name}-{column}" for name, _, _, column in WRONG])
+def test_a_wrong_value_fails_and_names_the_subject(number: int) -> None:
+    name, _, values, column = WRONG[number]
+    result = outcome(number)
     assert not result.success
     found = failing(result, column)
     assert found, [r.message for r in result.failed]
@@ -217,9 +224,8 @@ def test_a_wrong_value_fails_and_names_the_subject(name: str, row: dict[str, Any
 def test_every_expectation_has_a_wrong_table_that_fails_it() -> None:
     never = {(n, e.sentence) for n, case in CASES.items() for e in case.suite.expectations}
     never -= {(n, e.sentence) for n, case in CASES.items() for e in case.suite.expectations if e.type == COLUMNS_TYPE}
-    for name, row, values, _ in WRONG:
-        result = CASES[name].run(edit(CASES[name].table, CASES[name].schema, row, **values))
-        never -= {(name, r.expectation.sentence) for r in result.failed}
+    for number, (name, *_) in enumerate(WRONG):
+        never -= {(name, r.expectation.sentence) for r in outcome(number).failed}
     assert never == set()
 
 
