@@ -166,15 +166,16 @@ def _scan(rows: Array, words: Array, first: int, table: Int64Array, used: int) -
     """Append the components of the slices `rows` (`words` is the same memory) to the table, which grows as needed."""
     n_slices, n_rows, n_cols = rows.shape
     ones = np.uint64(0x0101010101010101) if rows.itemsize == 1 else np.uint64(0x0001000100010001)
-    runs = np.empty((2, n_cols + 1, 4), np.int32)
+    runs = np.empty((2, n_cols + 1, 4), np.int32)  # of this row and of the row above, by turns
     for index in range(n_slices):
+        image, image_words = rows[index], words[index]
         base, n_above = used, 0
         for row in range(n_rows):
-            here, above = runs[row % 2], runs[(row + 1) % 2]
-            n_here = _find_runs(rows[index, row], words[index, row], ones, here)
-            if used + n_here > len(table):
-                table = _grown(table, used, 2 * (used + n_here))
-            used = _join(here[:n_here], above[:n_above], row, table, used)
+            n_here = _find_runs(image, image_words, row, ones, runs)
+            if n_here > 0:
+                if used + n_here > len(table):
+                    table = _grown(table, used, 2 * (used + n_here))
+                used = _join(runs, (n_here, n_above), row, table, used)
             n_above = n_here
         used = _settle(table, base, used, first + index)
     return table, used
@@ -191,43 +192,45 @@ def _grown(table: Int64Array, used: int, length: int) -> Int64Array:
 
 
 @kernel
-def _find_runs(row: Array, words: Array, ones: np.uint64, runs: Int32Array) -> int:
+def _find_runs(image: Array, words: Array, row: int, ones: np.uint64, runs: Int32Array) -> int:
     """List the runs of a row; a word that goes on as the last item began is passed over whole."""
-    per_word = row.size // words.size
-    n_runs = 0
-    label = row.dtype.type(0)
+    per_word = image.shape[1] // words.shape[1]
+    turn, n_runs = row % 2, 0
+    label = image.dtype.type(0)
     unchanged = np.uint64(0)
-    for word in range(words.size):
-        if words[word] == unchanged:
+    for word in range(words.shape[1]):
+        if words[row, word] == unchanged:
             continue
         for col in range(word * per_word, (word + 1) * per_word):
-            if row[col] != label:
+            if image[row, col] != label:
                 if label != 0:
-                    runs[n_runs, _STOP] = col - 1
+                    runs[turn, n_runs, _STOP] = col - 1
                     n_runs += 1
-                label = row[col]
-                runs[n_runs, _START] = col
-                runs[n_runs, _ID] = label
+                label = image[row, col]
+                runs[turn, n_runs, _START] = col
+                runs[turn, n_runs, _ID] = label
         unchanged = np.uint64(label) * ones
     if label != 0:
-        runs[n_runs, _STOP] = row.size - 1
+        runs[turn, n_runs, _STOP] = image.shape[1] - 1
         n_runs += 1
     return n_runs
 
 
 @kernel
-def _join(here: Int32Array, above: Int32Array, row: int, table: Int64Array, used: int) -> int:
+def _join(runs: Int32Array, n_runs: tuple[int, int], row: int, table: Int64Array, used: int) -> int:
     """Give every run of a row the component of the runs it touches above, or a new one; returns how many there are."""
+    here, above = row % 2, (row + 1) % 2
+    n_here, n_above = n_runs
     first = 0
-    for n in range(len(here)):
-        start, stop, label = here[n, _START], here[n, _STOP], here[n, _ID]
+    for n in range(n_here):
+        start, stop, label = runs[here, n, _START], runs[here, n, _STOP], runs[here, n, _ID]
         owner, contacts = -1, 0
-        while first < len(above) and above[first, _STOP] < start:
+        while first < n_above and runs[above, first, _STOP] < start:
             first += 1
         m = first
-        while m < len(above) and above[m, _START] <= stop:
-            if above[m, _ID] == label:
-                owner = _united(table, owner, _root(table, above[m, _OWNER]))
+        while m < n_above and runs[above, m, _START] <= stop:
+            if runs[above, m, _ID] == label:
+                owner = _united(table, owner, _root(table, runs[above, m, _OWNER]))
                 contacts += 1
             m += 1
         first = max(first, m - 1)
@@ -235,7 +238,7 @@ def _join(here: Int32Array, above: Int32Array, row: int, table: Int64Array, used
             owner = used
             used += 1
             _open(table, owner, label, row, start)
-        here[n, _OWNER] = owner
+        runs[here, n, _OWNER] = owner
         _add_run(table, owner, row, start, stop)
         table[owner, _EULER] += 1 - contacts
     return used

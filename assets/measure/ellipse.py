@@ -28,6 +28,9 @@ LEAST_MINOR_PIXELS: Final = 1.0
 AREA_TOLERANCE: Final = 0.25
 """The ellipse is no likeness when its area differs from that of the component by more than this share of the latter."""
 
+_ANGLE_DECIMALS: Final = 9
+"""Angles are rounded to so many decimals: the noise of summation must not decide which end of a level axis comes first."""
+
 _EDGES_AND_CORNERS: Final = np.ones((3, 3), np.bool_)
 
 
@@ -80,8 +83,8 @@ def axes_mm(components: Components, spacing_mm: tuple[float, float]) -> Axes:
     smaller = (along_rows * along_cols - across**2) / larger
     line = (components.row_min == components.row_max) | (components.col_min == components.col_max)
     major, minor = (np.where(line, np.nan, 4 * np.sqrt(variance)) for variance in (larger, smaller))
-    angle = np.where(line, np.nan, np.degrees(np.arctan2(2 * across, along_rows - along_cols)) / 2 % 180)
-    angle[angle == 180] = 0  # what % makes of a negative angle too small to tell from 0
+    turn = np.degrees(np.arctan2(2 * across, along_rows - along_cols)) / 2
+    angle = np.where(line, np.nan, np.round(turn, _ANGLE_DECIMALS) % 180)
     centre = np.stack([components.row_min + mean_r, components.col_min + mean_c], axis=1)
     minor_half = _half_axis_px(minor, (angle + 90) % 180, spacing_mm)
     area = n * row_mm * col_mm

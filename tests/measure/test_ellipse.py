@@ -59,10 +59,9 @@ def test_an_ellipse_of_any_tilt_and_spacing_has_its_own_axes(
     major, minor = max(one, other), min(one, other)
     image, centre = ellipse((major, minor), tilt, spacing, shift)
     axes = measured(image, spacing)
-    coarse = max(spacing)  # a minor axis of 12 mm is 2.4 of the coarsest pixels: there the mask itself is off by as much
-    tolerance = 0.75 * coarse if coarse <= 2 else coarse
-    assert abs(axes.major_mm[0] - major) <= max(0.01 * major, tolerance)
-    assert abs(axes.minor_mm[0] - minor) <= max(0.01 * minor, tolerance)
+    coarse = max(spacing)  # at worst: pixels drawn by their centres lengthen the tips of a narrow ellipse along the grid
+    assert abs(axes.major_mm[0] - major) <= max(0.01 * major, 1.5 * coarse)
+    assert abs(axes.minor_mm[0] - minor) <= max(0.01 * minor, coarse)
     assert np.abs((axes.centre_px[0] - centre) * spacing).max() <= coarse / 2
     assert axes.reliable[0]
 
@@ -113,7 +112,7 @@ def test_end_points_span_the_axes_through_the_centre(
         span = (ends[0] - ends[1]) * spacing
         assert np.allclose(ends.mean(axis=0), axes.centre_px[0])
         assert math.hypot(*span) == pytest.approx(length)
-        assert tuple(ends[0]) > tuple(ends[1])
+        assert tuple(ends[0].round(6)) > tuple(ends[1].round(6))
         spans.append(span)
     assert abs(spans[0] @ spans[1]) < 1e-6 * 50 * 20
     assert math.degrees(math.atan2(spans[0][1], spans[0][0])) % 180 == pytest.approx(axes.angle_deg[0])
