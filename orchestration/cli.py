@@ -1,0 +1,128 @@
+"""The `medfoundry` command: what `dagster` lacks. `dagster asset materialize` and `dagster dev` stay the front door."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from assets.dataset import Dataset, survey
+from assets.demo import FEWEST_SUBJECTS, RawDataPresentError, make_kits23
+from assets.incremental import subject_steps
+from assets.raw import RawDataMissingError
+from assets.spec import DatasetSpec, load_catalog
+from orchestration import status as reports
+from resources.layout import Layout
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Standardized, checked, measured medical-imaging data.")
+
+Slug = Annotated[str, typer.Argument(help="Dataset, as `medfoundry list` names it.", metavar="DATASET")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+def main() -> None:
+    """Run the command."""
+    app()
+
+
+def _dataset(slug: str) -> Dataset:
+    catalog = load_catalog()
+    if slug not in catalog:
+        _stop(f"there is no dataset {slug!r}; known: {', '.join(catalog)}", 2)
+    return Dataset(catalog[slug], Layout.from_environment())
+
+
+def _stop(message: str, code: int = 1) -> None:
+    typer.echo(message, err=True)
+    raise typer.Exit(code)
+
+
+def _print(content: object, lines: Iterator[str], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
+        return
+    for line in lines:
+        typer.echo(line)
+
+
+@app.command("list")
+def list_datasets(*, as_json: AsJson = False) -> None:
+    """List the datasets that are known."""
+    specs = list(load_catalog().values())
+    content = [_overview(spec) for spec in specs]
+    lines = (f"{r['slug']:<20} {r['modality']:<4} {r['subjects']:>5} subjects  {r['licence']:<18} {r['name']}" for r in content)
+    _print(content, lines, as_json=as_json)
+
+
+def _overview(spec: DatasetSpec) -> dict[str, object]:
+    return {
+        "slug": spec.slug,
+        "name": spec.name,
+        "modality": spec.modality,
+        "anatomy": spec.anatomy,
+        "subjects": spec.expect.subjects or 0,
+        "steps": list(subject_steps(spec)),
+        "licence": spec.licence,
+        "access": spec.access,
+    }
+
+
+@app.command()
+def demo(*, subjects: Annotated[int, typer.Option(help="How many phantoms to make.", min=FEWEST_SUBJECTS, max=50)] = 8) -> None:
+    """Make a small synthetic KiTS23 in its true raw layout; never where raw data already lie."""
+    dataset = _dataset("kits23")
+    try:
+        summary = make_kits23(dataset.raw_root, subjects)
+    except RawDataPresentError as error:
+        _stop(str(error))
+        return
+    typer.echo(str(summary))
+
+
+@app.command()
+def status(slug: Slug, *, as_json: AsJson = False) -> None:
+    """Say what a dataset has: subjects published, quarantined and why, rows, the gate, published counts."""
+    dataset = _dataset(slug)
+    content = reports.status(dataset)
+    _print(content, reports.status_lines(content), as_json=as_json)
+
+
+@app.command()
+def why(
+    slug: Slug,
+    subject: Annotated[str | None, typer.Argument(help="One subject; all that are not current when left out.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is stale and why; exit code 1 when something is."""
+    dataset = _dataset(slug)
+    try:
+        found = survey(dataset, (subject,) if subject else None)
+    except RawDataMissingError as error:
+        _stop(str(error))
+        return
+    if subject and subject not in found.plans:
+        _stop(f"{slug} has no subject {subject!r} under {found.tree.root}", 2)
+    content = reports.why(found, everything=subject is not None)
+    _print(content, reports.why_lines(content), as_json=as_json)
+    if any(entry["stale"] for entry in content):
+        sys.exit(1)
+
+
+@app.command()
+def verify(slug: Slug, *, as_json: AsJson = False) -> None:
+    """Read every byte of a dataset's products again and compare it with what was written; exit code 1 on damage."""
+    problems = [str(problem) for problem in _dataset(slug).store.verify()]
+    _print(problems, iter(problems or ["every file is as it was written"]), as_json=as_json)
+    if problems:
+        sys.exit(1)
+
+
+@app.command()
+def clean(slug: Slug, *, as_json: AsJson = False) -> None:
+    """Remove what no manifest names: the leavings of a crash."""
+    removed = [str(path) for path in _dataset(slug).store.clean()]
+    _print(removed, iter([f"removed {path}" for path in removed] or ["nothing to remove"]), as_json=as_json)

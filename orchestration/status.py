@@ -1,0 +1,107 @@
+"""What `medfoundry status` and `medfoundry why` say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assets.annotations.boxes import sample_rule
+from assets.dataset import Dataset, Survey
+
+
+def status(dataset: Dataset) -> dict[str, Any]:
+    """Everything that is recorded of a dataset, as plain values."""
+    spec, store = dataset.spec, dataset.store
+    manifests, record = store.manifests(), store.dataset_record()
+    quarantined = {m.subject: [str(f.finding()) for f in m.errors()] for m in manifests.values() if m.state == "quarantined"}
+    return {
+        "dataset": spec.slug,
+        "name": f"{spec.name} {spec.version}",
+        "synthetic": any(m.synthetic for m in manifests.values()),
+        "folder": str(store.root),
+        "subjects": {
+            "expected": spec.expect.subjects,
+            "published": sum(m.state == "published" for m in manifests.values()),
+            "quarantined": len(quarantined),
+        },
+        "quarantined": quarantined,
+        "rows": {name: table["rows"] for name, table in sorted(record.tables.items())},
+        "counts": _counts(dataset),
+        "gate": record.facts.get("gate"),
+        "findings": record.facts.get("findings", []),
+    }
+
+
+def _counts(dataset: Dataset) -> list[dict[str, Any]]:
+    """Published totals beside those present."""
+    expected = dataset.spec.expect.counts.get("boxes_sample")
+    if expected is None or "boxes" not in dataset.store.dataset_record().tables:
+        return []
+    boxes = dataset.store.read_table("boxes").filter(sample_rule())
+    present = dict(boxes.group_by("plane").len().iter_rows())
+    return [
+        {"count": f"boxes_sample, {plane}", "expected": number, "present": int(present.get(plane, 0))}
+        for plane, number in expected.items()
+    ]
+
+
+def status_lines(content: Mapping[str, Any]) -> Iterator[str]:
+    """The same for a person."""
+    marked = "  SYNTHETIC: made-up data (phantoms)" if content["synthetic"] else ""
+    yield f"{content['name']} ({content['dataset']}){marked}"
+    subjects = content["subjects"]
+    yield (
+        f"subjects: {subjects['published']} published, {subjects['quarantined']} quarantined; "
+        f"the full release has {subjects['expected'] or 'an unstated number'}"
+    )
+    for subject, errors in content["quarantined"].items():
+        yield f"  quarantined {subject}: {'; '.join(errors)}"
+    for name, rows in content["rows"].items():
+        yield f"  {name + '.parquet':<22} {rows:>9} rows"
+    for count in content["counts"]:
+        yield f"  {count['count']}: {count['present']} of {count['expected']} in the full release"
+    for finding in content["findings"]:
+        yield f"  [{finding['code']}] {finding['file']} {finding['detail']}"
+    yield from _gate_lines(content["gate"])
+    yield f"products: {content['folder']}"
+
+
+def _gate_lines(gate: Mapping[str, Any] | None) -> Iterator[str]:
+    if gate is None:
+        yield "gate: not judged yet"
+        return
+    yield f"gate: {'open' if gate['passed'] else 'CLOSED'}, {len(gate['checks'])} expectations"
+    for check in gate["checks"]:
+        if not check["passed"]:
+            yield f"  {check['severity']}: {check['detail']}"
+
+
+def why(found: Survey, *, everything: bool) -> list[dict[str, Any]]:
+    """For every subject that was planned, or for the stale ones alone: step -> reason."""
+    return [
+        {"subject": plan.subject, "state": _state(found, plan.subject), "stale": dict(plan.stale)}
+        for plan in found.plans.values()
+        if plan.stale or everything
+    ]
+
+
+def _state(found: Survey, subject: str) -> str:
+    manifest = found.manifests.get(subject)
+    if manifest is None:
+        return "never computed"
+    if manifest.state == "published":
+        return "published"
+    return "quarantined: " + "; ".join(str(f.finding()) for f in manifest.errors())
+
+
+def why_lines(content: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The same for a person."""
+    if not content:
+        yield "everything is current"
+    for entry in content:
+        yield f"{entry['subject']} ({entry['state']})"
+        if not entry["stale"]:
+            yield "  current: nothing to compute"
+        for step, reason in entry["stale"].items():
+            yield f"  {step}: {reason}"
+
