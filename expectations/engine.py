@@ -95,16 +95,19 @@ def _problem(expectation: Expectation, table: pl.DataFrame, outcome: Any) -> str
     if raised:
         return f"Great Expectations could not evaluate it: {raised}"
     if expectation.type == COLUMNS_TYPE:
-        wanted: Sequence[str] = expectation.kwargs["column_list"]
-        absent = [c for c in wanted if c not in table.columns]
-        strange = [c for c in table.columns if c not in wanted]
-        if absent or strange:
-            return f"absent are {absent}, not expected are {strange}"
-        return f"the order is {table.columns}"
+        return _columns_problem(expectation.kwargs["column_list"], table.columns)
     if outcome.success:
         return "it failed once and held when it was evaluated again"
     met = table[expectation.columns[0]].unique().sort().to_list()
     return f"met only {met}, not all of {expectation.kwargs['value_set']}"
+
+
+def _columns_problem(wanted: Sequence[str], met: Sequence[str]) -> str:
+    strange = [c for c in met if c not in wanted]
+    absent = [c for c in wanted if c not in met]
+    if strange:
+        return f"met {', '.join(strange)}"
+    return f"absent are {', '.join(absent)}" if absent else f"the order is {', '.join(met)}"
 
 
 def _exception_message(info: Mapping[str, Any] | None) -> str:

@@ -28,14 +28,14 @@ def is_as_documented(table: pl.DataFrame, schema: Schema) -> bool:
 def malformed(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """What is handed to Great Expectations in place of a view that cannot be made.
 
-    Columns of another type than documented carry it in their name, so that the check of the columns fails and says why.
+    It has the subjects, and one empty column per difference from the schema that is named after it, so that the check of
+    the columns fails and says why.
     """
-    names = {
-        c: f"{c} ({t}, not {schema[c]})" for c, t in table.schema.items() if c in schema and t != schema[c] and c != "subject"
-    }
-    flat = [c for c, t in table.schema.items() if not t.is_nested()]
-    nested = [pl.col(c).is_null().alias(c) for c, t in table.schema.items() if t.is_nested()]
-    return table.select(*flat, *nested).select(table.columns).rename(names)
+    wrong = [f"{c} (absent)" for c in schema if c not in table.columns]
+    wrong += [f"{c} (unknown)" for c in table.columns if c not in schema]
+    wrong += [f"{c} ({t}, not {schema[c]})" for c, t in table.schema.items() if c in schema and t != schema[c]]
+    subjects = table.select(pl.col("subject").cast(pl.String)) if "subject" in table.columns else pl.DataFrame()
+    return subjects.with_columns(pl.lit(None, pl.Int64).alias(name) for name in wrong or ["columns in another order"])
 
 
 def items(column: str, n: int) -> list[pl.Expr]:

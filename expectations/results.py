@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from expectations.suite import Expectation
+from expectations.suite import COLUMNS_TYPE, Expectation
 from resources.findings import Code, Finding, Severity
 
 
@@ -103,9 +103,15 @@ class SuiteResult:
         return tuple(r for r in self.results if not r.success)
 
     def findings_by_subject(self) -> dict[str, list[Finding]]:
-        """Subject -> what is wrong with it; the empty name holds what no subject can be blamed for."""
+        """Subject -> what is wrong with it; the empty name holds what no subject can be blamed for.
+
+        Where the columns are wrong, the expectations that could not be evaluated for that reason are not repeated.
+        """
         found: dict[str, list[Finding]] = {}
+        wrong_columns = any(r.expectation.type == COLUMNS_TYPE for r in self.failed)
         for result in self.failed:
+            if wrong_columns and result.problem and result.expectation.type != COLUMNS_TYPE:
+                continue
             for fault in result.faults:
                 detail = f"{self.table}: {result.message_about(fault)}"
                 severity = result.expectation.severity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import polars as pl
@@ -248,13 +248,24 @@ def test_an_absent_column_fails_also_in_an_empty_table(name: str) -> None:
         result = case.run(table)
         assert not result.success
         assert not result.results[0].success
-        assert "absent are" in result.results[0].message
+        assert f"{column} (absent)" in result.results[0].message
+        assert all(len(found) == 1 for found in result.findings_by_subject().values())
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_columns_in_another_order_fail(name: str) -> None:
     case = CASES[name]
-    assert not case.run(case.table.select(reversed(case.table.columns))).success
+    result = case.run(case.table.select(reversed(case.table.columns)))
+    assert not result.success
+    assert "in another order" in result.results[0].message
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_unknown_column_fails(name: str) -> None:
+    case = CASES[name]
+    result = case.run(case.table.with_columns(more=pl.lit(1)))
+    assert not result.success
+    assert "more (unknown)" in result.results[0].message
 
 
 def test_a_column_of_another_type_fails_and_the_message_says_which() -> None:
