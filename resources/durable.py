@@ -1,28 +1,27 @@
-"""Writes that survive a crash: every file is synced before it gets its name, every folder after."""
+"""Writes that survive a crash: every file is synced before it gets its name, every folder after.
+
+Everything that commits or withdraws a product changes the disk through this module, and calls `observe` before each change.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-observe: Callable[[str, Path], None] = lambda _operation, _path: None  # noqa: E731
+
+def _nothing(_operation: str, _path: Path) -> None:
+    """Nobody is watching."""
+
+
+observe: Callable[[str, Path], None] = _nothing
 """Called before every step that changes the disk; tests replace it to fail or to kill the process there."""
 
 
-def sync_file(path: Path) -> None:
-    """Force a file's bytes to the disk."""
+def sync(path: Path) -> None:
+    """Force a file's bytes, or a folder's entries, to the disk."""
     observe("sync", path)
-    _sync(path)
-
-
-def sync_folder(path: Path) -> None:
-    """Force a folder's entries to the disk."""
-    observe("sync", path)
-    _sync(path)
-
-
-def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -30,31 +29,52 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def sync_tree(root: Path) -> None:
-    """Force everything below a folder, and the folder itself, to the disk."""
-    for folder, _, names in os.walk(root):
-        for name in names:
-            sync_file(Path(folder) / name)
-        sync_folder(Path(folder))
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents so that they survive a crash."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    observe("make", path)
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in reversed(missing):
+        sync(folder.parent)
 
 
 def rename(source: Path, target: Path) -> None:
-    """Move within one file system, replacing a file or an empty folder."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Move within one file system, replacing a file or an empty folder; the folders' entries are the caller's to sync."""
+    make_folder(target.parent)
     observe("rename", target)
     source.replace(target)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file so that its name shows either the old content or all of the new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     observe("write", path)
     try:
         temporary.write_bytes(content)
-        sync_file(temporary)
+        sync(temporary)
         rename(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    sync(path.parent)
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file, if it is there; the folder's entries are the caller's to sync."""
+    observe("remove", path)
+    path.unlink(missing_ok=True)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder and everything below it."""
+    observe("remove", path)
+    shutil.rmtree(path)
+
+
+def prune(folder: Path, root: Path) -> None:
+    """Remove a folder and its parents below `root` while they are empty."""
+    while folder != root and folder.is_dir() and next(folder.iterdir(), None) is None:
+        observe("prune", folder)
+        folder.rmdir()
+        folder = folder.parent

@@ -11,18 +11,26 @@ from pathlib import Path
 DATA_ROOT_VARIABLE = "MEDFOUNDRY_DATA"
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_TAKEN = re.compile(
+    r".*(-(?=[0-9]*[a-f])[0-9a-f]{8}|\.|\.parquet|\.json|\.zarr|\.png|\.tmp|\.lock)|labels", re.IGNORECASE | re.DOTALL
+)
+"""Endings that mean something to the store, and those that `safe_name` itself makes."""
 
 
 def safe_name(text: str) -> str:
     """A file name for an identifier that came from outside.
 
-    A name of letters, digits, dots, dashes and underscores is kept; anything else is reduced to those and told apart by eight
-    hexadecimal digits of its BLAKE2b hash, so that no identifier can leave its folder and no two share a name.
+    A name of up to 100 letters, digits, dots, dashes and underscores that begins with a letter or digit is kept, unless it ends
+    like a file of the store or like a name made here. Anything else is reduced to such letters and told apart by eight
+    hexadecimal digits of its BLAKE2b hash (not all of them 0 to 9, so that a date is no such ending). No identifier can leave
+    its folder, and none takes the name of a kept one. Kept names that differ by case alone stay different, which a file system
+    that ignores case cannot hold side by side.
     """
-    if _PLAIN.fullmatch(text) and not text.endswith((".", ".parquet", ".json")):
+    if _PLAIN.fullmatch(text) and not _TAKEN.fullmatch(text):
         return text
     reduced = re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")[:60] or "x"
-    return f"{reduced}-{blake2b(text.encode(), digest_size=4).hexdigest()}"
+    digits = blake2b(text.encode(errors="surrogatepass")).hexdigest()
+    return f"{reduced}-{next(d for d in re.findall('.{8}', digits) if not d.isdigit())}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +81,11 @@ def preview_path(subject: str) -> str:
 def manifest_path(subject: str) -> str:
     """A subject's manifest, relative to the products folder."""
     return f"manifest/{safe_name(subject)}.json"
+
+
+def is_product(path: str) -> bool:
+    """Whether a file, relative to the products folder, lies where subjects' products, tables and their records lie."""
+    parts = path.split("/")
+    if parts[0] in {"volumes", "previews", "manifest"}:
+        return len(parts) > 1
+    return len(parts) <= 2 and path.endswith((".parquet", ".tmp"))

@@ -5,6 +5,9 @@ A manifest holds no time of day, so that equal inputs give equal bytes.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,6 +15,35 @@ from pydantic import BaseModel, ConfigDict, Field
 from resources.findings import Code, Finding, Severity
 
 SCHEMA_VERSION = 1
+
+_CHECKSUM = "checksum"
+
+
+def sealed(content: Mapping[str, Any]) -> bytes:
+    """Canonical JSON of a record, with a SHA-256 of the rest as its `checksum`.
+
+    Raises:
+        ValueError: It holds a number that JSON cannot say, NaN for example.
+    """
+    whole = {**content, _CHECKSUM: sha256(_canonical(content)).hexdigest()}
+    return _canonical(whole)
+
+
+def unsealed(content: bytes) -> dict[str, Any]:
+    """What `sealed` was given.
+
+    Raises:
+        ValueError: Not one byte of it may differ from what was written.
+    """
+    record = json.loads(content)
+    if not isinstance(record, dict) or record.pop(_CHECKSUM, None) is None or sealed(record) != content:
+        raise ValueError("the record is not what was written (SHA-256 differs)")
+    return record
+
+
+def _canonical(content: Mapping[str, Any]) -> bytes:
+    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"
 
 
 class _Record(BaseModel):
@@ -90,9 +122,17 @@ class Manifest(_Record):
     findings: tuple[FindingRecord, ...] = Field(default=())
 
     def to_bytes(self) -> bytes:
-        """Canonical JSON: the same manifest is always the same bytes."""
-        ordered = self.model_copy(update={"steps": dict(sorted(self.steps.items()))})
-        return ordered.model_dump_json(indent=1).encode() + b"\n"
+        """Canonical JSON with its own checksum: the same manifest is always the same bytes."""
+        return sealed(self.model_dump(mode="json"))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Manifest:
+        """Read a manifest back.
+
+        Raises:
+            ValueError: It is not what was written, or of another schema version.
+        """
+        return cls.model_validate(unsealed(content))
 
     def errors(self) -> tuple[FindingRecord, ...]:
         """The findings that keep the subject out."""

@@ -1,37 +1,67 @@
 """One volume on disk: a Zarr v3 array in an OME-Zarr 0.5 group, axes z, y, x, written and read through tensorstore.
 
-Only this module knows that arrays are stored `[k, j, i]`; everywhere else they are `[i, j, k]` in RAS+ order.
+Only this module knows that arrays are stored `[k, j, i]`; everywhere else they are `[i, j, k]` in RAS+ order. What is read is
+proven: every chunk and every shard index carries a CRC-32C, the metadata a SHA-256, and a shard that is missing is an error.
+Layout and codecs are argued for in `docs/adr/001-store.md`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from hashlib import sha256
+from itertools import pairwise
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import tensorstore as ts
 
+from resources.content_hash import HASH_BLOCK, ContentHash
+from resources.ome_metadata import ARRAY, CHECKSUM, DOCUMENT, ORIENTATION, group_document, metadata_checksum, multiscale
+
+__all__ = [
+    "HASH_BLOCK",
+    "SLAB",
+    "ContentHash",
+    "ImageWriter",
+    "PendingWrite",
+    "StoreDamagedError",
+    "StoredVolume",
+    "open_volume",
+    "slab_bounds",
+    "write_hierarchy",
+    "write_labels",
+]
+
 Shape = tuple[int, int, int]
 Array = npt.NDArray[Any]
+T = TypeVar("T")
 
-ARRAY = "0"
 SLAB = 64
 """Planes of one slab: a shard is this thick along the axis in which a volume is streamed."""
 
-HASH_BLOCK = 64
-"""Side of the blocks that the content hash is made of."""
+_IMAGE_CHUNK = 32
+_THIN_CHUNK = 16
+_THIN_BELOW = 128
+"""An axis of fewer planes than this is cut into thin chunks, so that one of its slices costs less."""
+_LABEL_CHUNK = 64
+_SHARD_BYTES = 128 << 20
+"""A shard holds no more voxels than this many bytes, so that planes of any size can be compressed."""
+_IMAGE_LEVEL = 1
+_LABEL_LEVEL = 3
 
-_ORIENTATION = {"z": "inferior-to-superior", "y": "posterior-to-anterior", "x": "left-to-right"}
+_writing = ts.Context({"file_io_sync": False})
+"""The store syncs whole products before it commits them; syncing every shard as it is written would be twice."""
+_reading = ts.Context({"cache_pool": {"total_bytes_limit": 64 << 20}})
+"""Neighbouring slices share their chunks; a cached chunk is used only while its file is unchanged."""
 
 
 class StoreDamagedError(Exception):
-    """A stored volume is not what was written; it must be rebuilt."""
+    """A stored product is not what was written; it must be rebuilt."""
 
 
 def slab_bounds(extent: int, *, flipped: bool) -> list[tuple[int, int]]:
@@ -41,47 +71,80 @@ def slab_bounds(extent: int, *, flipped: bool) -> list[tuple[int, int]]:
     """
     first = extent % SLAB or SLAB if flipped else SLAB
     edges = [0, *range(min(first, extent), extent, SLAB), extent]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def _rounded(extent: int, chunk: int) -> int:
     return -(-extent // chunk) * chunk
 
 
-def _codecs(chunk: Sequence[int], level: int) -> list[dict[str, Any]]:
-    inner = [
-        {"name": "bytes", "configuration": {"endian": "little"}},
-        {"name": "blosc", "configuration": {"cname": "zstd", "clevel": level, "shuffle": "shuffle"}},
-        {"name": "crc32c"},
-    ]
-    index = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
-    configuration = {"chunk_shape": list(chunk), "codecs": inner, "index_codecs": index, "index_location": "end"}
-    return [{"name": "sharding_indexed", "configuration": configuration}]
+def _image_grid(shape: Sequence[int], itemsize: int, slab_axis: int) -> tuple[list[int], list[int]]:
+    """Shard and chunk shape of an image; `shape` and `slab_axis` in stored order."""
+    thinnest = int(np.argmin(shape))
+    sides = [_THIN_CHUNK if n == thinnest and e < _THIN_BELOW else _IMAGE_CHUNK for n, e in enumerate(shape)]
+    chunk = [min(side, _rounded(extent, 8)) for side, extent in zip(sides, shape, strict=True)]
+    shard = [_rounded(extent, side) for extent, side in zip(shape, chunk, strict=True)]
+    shard[slab_axis] = min(SLAB, shard[slab_axis])
+    while prod(shard) * itemsize > _SHARD_BYTES:
+        widest = max((n for n in range(3) if n != slab_axis), key=lambda n: shard[n])
+        shard[widest] = _rounded(shard[widest] // 2, chunk[widest])
+    return shard, chunk
 
 
-def _create(path: Path, shape_kji: Shape, dtype: str, shard: Sequence[int], chunk: Sequence[int], level: int) -> Any:
-    """A new array; shards are written whole, so that the file of a shard is complete or absent."""
+def _create(path: Path, shape: Sequence[int], dtype: str, shard: Sequence[int], chunk: Sequence[int], level: int) -> Any:
+    """A new array, shape and grid in stored order; every chunk that is written is stored, one of zeros too."""
+    little: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
+    blosc = {"name": "blosc", "configuration": {"cname": "zstd", "clevel": level, "shuffle": "shuffle"}}
+    sharding = {
+        "chunk_shape": list(chunk),
+        "codecs": [little, blosc, {"name": "crc32c"}],
+        "index_codecs": [little, {"name": "crc32c"}],
+        "index_location": "end",
+    }
     metadata = {
-        "shape": list(shape_kji),
+        "shape": list(shape),
         "data_type": dtype,
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(shard)}},
         "chunk_key_encoding": {"name": "default"},
         "fill_value": 0,
-        "codecs": _codecs(chunk, level),
-        "dimension_names": ["z", "y", "x"],
+        "codecs": [{"name": "sharding_indexed", "configuration": sharding}],
+        "dimension_names": list(ORIENTATION),
     }
     spec = {
         "driver": "zarr3",
-        "kvstore": {"driver": "file", "path": f"{path}/", "file_io_sync": False},
+        "kvstore": {"driver": "file", "path": f"{path}/"},
         "metadata": metadata,
         "create": True,
-        "store_data_equal_to_fill_value": level == _IMAGE_LEVEL,
+        "store_data_equal_to_fill_value": True,
     }
-    return ts.open(spec).result()
+    return _written(lambda: ts.open(spec, context=_writing).result(), path)
 
 
-_IMAGE_LEVEL = 1
-_LABEL_LEVEL = 3
+def _written(write: Callable[[], T], path: Path) -> T:
+    """Run a write; tensorstore reports what the operating system said as a ValueError."""
+    try:
+        return write()
+    except ValueError as error:
+        code = re.search(r"os_error_code='(\d+)'", str(error))
+        if code is None:
+            raise
+        raise OSError(int(code[1]), f"{str(error).split(' [')[0]}", str(path)) from error
+
+
+@dataclass(frozen=True)
+class PendingWrite:
+    """A slab on its way to the disk; its memory must stay as it is until `result` has returned."""
+
+    path: Path
+    future: Any
+
+    def result(self) -> None:
+        """Wait for the end.
+
+        Raises:
+            OSError: It could not be written; on a full disk with `errno.ENOSPC`.
+        """
+        _written(self.future.result, self.path)
 
 
 class ImageWriter:
@@ -92,33 +155,65 @@ class ImageWriter:
         shape_ijk: Shape in RAS+ order.
         dtype: Type of the voxels; kept as it is.
         slab_axis: RAS+ axis (0, 1 or 2) along which slabs follow one another.
+
+    Raises:
+        ValueError: An axis has no voxels.
+        OSError: The folder cannot be written.
     """
 
     def __init__(self, group: Path, shape_ijk: Shape, dtype: np.dtype[Any], slab_axis: int) -> None:
+        if min(shape_ijk) < 1:
+            raise ValueError(f"an image has at least one voxel along every axis, not {shape_ijk}")
         self._group = group
-        self._shape = shape_ijk
         self._axis = 2 - slab_axis
-        thin = 16 if min(shape_ijk) < 128 else 32
-        thinnest = int(np.argmin(shape_ijk[::-1]))
-        chunk = [min(thin if n == thinnest else 32, _rounded(e, 8)) for n, e in enumerate(shape_ijk[::-1])]
-        shard = [_rounded(e, c) for e, c in zip(shape_ijk[::-1], chunk, strict=True)]
-        shard[self._axis] = min(SLAB, shard[self._axis]) if SLAB % chunk[self._axis] == 0 else shard[self._axis]
+        self._shape = tuple(int(n) for n in shape_ijk[::-1])
+        self._dtype = np.dtype(dtype)
+        self._starts = set(range(0, self._shape[self._axis], SLAB))
+        self._pending: list[PendingWrite] = []
         group.mkdir(parents=True)
-        self._array = _create(group / ARRAY, shape_ijk[::-1], dtype.name, shard, chunk, _IMAGE_LEVEL)
+        shard, chunk = _image_grid(self._shape, self._dtype.itemsize, self._axis)
+        self._array = _create(group / ARRAY, self._shape, self._dtype.name, shard, chunk, _IMAGE_LEVEL)
 
-    def write(self, start: int, block_kji: Array) -> Any:
-        """Begin to write the slab that starts at RAS+ plane `start`.
+    def write(self, start: int, block_kji: Array) -> PendingWrite:
+        """Begin to write the slab that starts at RAS+ plane `start`; returns at once.
 
-        Returns:
-            A future; the block must stay as it is until its `result()` has been taken, which raises `OSError` on a full disk.
+        Args:
+            start: A multiple of 64 that has not been written yet.
+            block_kji: `[k, j, i]`, all planes up to the next multiple of 64 or the end; must not change before the
+                returned write's `result()` has been taken.
+
+        Raises:
+            ValueError: The block is not one slab of this image.
         """
-        where: list[slice] = [slice(None)] * 3
-        where[self._axis] = slice(start, start + block_kji.shape[self._axis])
-        return self._array[tuple(where)].write(block_kji)
+        expected = list(self._shape)
+        expected[self._axis] = min(SLAB, self._shape[self._axis] - start)
+        if start not in self._starts or list(block_kji.shape) != expected or block_kji.dtype != self._dtype:
+            met = f"{block_kji.dtype} {block_kji.shape} at plane {start}"
+            raise ValueError(f"{met} is no missing slab of {self._group}, a {self._dtype} [k, j, i] of {self._shape}")
+        self._starts.remove(start)
+        where = [slice(None)] * 3
+        where[self._axis] = slice(start, start + expected[self._axis])
+        future = self._array[tuple(where)].write(block_kji, can_reference_source_data_indefinitely=True)
+        self._pending.append(PendingWrite(self._group, future))
+        return self._pending[-1]
 
     def close(self, spacing_mm: Sequence[float], origin_mm: Sequence[float], attributes: Mapping[str, Any]) -> None:
-        """Write the group's metadata; the volume is complete after this."""
-        _write_group(self._group, _multiscale(self._group.name, spacing_mm, origin_mm), attributes)
+        """Wait for all slabs, then write the group's metadata; the volume is complete after this.
+
+        Args:
+            spacing_mm: Along i, j, k.
+            origin_mm: World position of the first voxel: x, y, z.
+            attributes: What JSON can say; the `medfoundry` attributes.
+
+        Raises:
+            ValueError: A slab is missing.
+            OSError: The disk is full, for example.
+        """
+        for write in self._pending:
+            write.result()
+        if self._starts:
+            raise ValueError(f"the slabs of {self._group} that start at planes {sorted(self._starts)} were not written")
+        _write_volume(self._group, multiscale(self._group.name, spacing_mm, origin_mm), attributes)
 
 
 def write_labels(
@@ -130,16 +225,29 @@ def write_labels(
     origin_mm: Sequence[float],
     attributes: Mapping[str, Any],
 ) -> None:
-    """Write a label map of which only `crop` (`[i, j, k]`, at `offset_ijk`) is not zero; empty chunks are not stored."""
+    """Write a label map of which only `crop` (`[i, j, k]`, at `offset_ijk`) is not zero.
+
+    Only the chunks that the crop touches are stored, in one shard; of an empty label map one chunk of zeros, so that the
+    shard of every label map exists and a lost one is not taken for an empty one.
+
+    Raises:
+        ValueError: The crop does not lie inside the volume.
+        OSError: The disk is full, for example.
+    """
+    where = tuple(slice(o, o + n) for o, n in zip(offset_ijk[::-1], crop.shape[::-1], strict=True))
+    if any(s.start < 0 or s.stop > n for s, n in zip(where, shape_ijk[::-1], strict=True)):
+        raise ValueError(f"a crop of {crop.shape} at {offset_ijk} does not lie inside {shape_ijk}")
     group.mkdir(parents=True)
-    chunk = [min(64, _rounded(e, 8)) for e in shape_ijk[::-1]]
+    chunk = [min(_LABEL_CHUNK, _rounded(e, 8)) for e in shape_ijk[::-1]]
     shard = [_rounded(e, c) for e, c in zip(shape_ijk[::-1], chunk, strict=True)]
     array = _create(group / ARRAY, shape_ijk[::-1], crop.dtype.name, shard, chunk, _LABEL_LEVEL)
     if crop.size:
-        where = tuple(slice(o, o + n) for o, n in zip(offset_ijk[::-1], crop.shape[::-1], strict=True))
-        array[where].write(np.ascontiguousarray(crop.transpose(2, 1, 0))).result()
-    ome = _multiscale(group.name, spacing_mm, origin_mm) | {"image-label": {"source": {"image": "../../"}}}
-    _write_group(group, ome, attributes)
+        values = np.ascontiguousarray(crop.transpose(2, 1, 0))
+    else:
+        where, values = (slice(0, 1),) * 3, np.zeros((1, 1, 1), crop.dtype)
+    PendingWrite(group, array[where].write(values)).result()
+    ome = multiscale(group.name, spacing_mm, origin_mm) | {"image-label": {"source": {"image": "../../"}}}
+    _write_volume(group, ome, attributes)
     _write_group(group.parent, {"labels": sorted(p.name for p in group.parent.iterdir() if p.is_dir())}, {})
 
 
@@ -148,50 +256,38 @@ def write_hierarchy(group: Path, series: Sequence[str], attributes: Mapping[str,
     _write_group(group, {}, {"series": list(series), **attributes})
 
 
-def _multiscale(name: str, spacing_mm: Sequence[float], origin_mm: Sequence[float]) -> dict[str, Any]:
-    axes = [
-        {"name": n, "type": "space", "unit": "millimeter", "orientation": {"type": "anatomical", "value": value}}
-        for n, value in _ORIENTATION.items()
-    ]
-    steps = [
-        {"type": "scale", "scale": [float(v) for v in spacing_mm[::-1]]},
-        {"type": "translation", "translation": [float(v) for v in origin_mm[::-1]]},
-    ]
-    scales = [{"name": name, "axes": axes, "datasets": [{"path": ARRAY, "coordinateTransformations": steps}]}]
-    return {"multiscales": scales}
+def _write_volume(group: Path, ome: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+    """The group of a volume, with a checksum of its own and the array's metadata."""
+    array = json.loads((group / ARRAY / DOCUMENT).read_bytes())
+    as_read = json.loads(json.dumps(group_document(ome, attributes)))
+    _write_group(group, ome, {**attributes, CHECKSUM: metadata_checksum(as_read, array)})
 
 
 def _write_group(group: Path, ome: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
-    content: dict[str, Any] = {"ome": {"version": "0.5", **ome}} if ome else {}
-    if attributes:
-        content["medfoundry"] = dict(attributes)
-    document = {"zarr_format": 3, "node_type": "group", "attributes": content}
-    text = json.dumps(document, indent=1, sort_keys=True)
-    (group / "zarr.json").write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(group_document(ome, attributes), indent=1, sort_keys=True, allow_nan=False)
+    (group / DOCUMENT).write_text(text + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class StoredVolume:
-    """A volume on disk, read on demand.
+    """A volume on disk, read on demand. Whatever cannot be proven whole raises `StoreDamagedError`.
 
     Attributes:
         group: Its folder.
         attributes: The `medfoundry` attributes.
+        shape_ijk: Shape in RAS+ order.
+        dtype: Type of the voxels.
+        spacing_mm: Along i, j, k.
     """
 
     group: Path
     attributes: Mapping[str, Any]
-
-    @cached_property
-    def _array(self) -> Any:
-        store = {"driver": "file", "path": f"{self.group / ARRAY}/"}
-        return _checked(lambda: ts.open({"driver": "zarr3", "kvstore": store, "open": True}).result(), self.group)
-
-    @property
-    def shape_ijk(self) -> Shape:
-        """Shape in RAS+ order."""
-        k, j, i = self._array.shape
-        return i, j, k
+    shape_ijk: Shape
+    dtype: np.dtype[Any]
+    spacing_mm: tuple[float, float, float]
+    _array: Any
+    _shards: tuple[Path, ...]
+    _identity: tuple[int, int, int]
 
     @property
     def affine_ras_mm(self) -> npt.NDArray[np.float64]:
@@ -199,7 +295,13 @@ class StoredVolume:
         return np.array(self.attributes["affine_ras_mm"], np.float64)
 
     def slice(self, axis: int, index: int) -> Array:
-        """The 2-D slice `index` along `axis` (0, 1, 2 = i, j, k); its axes are the two that remain, in order."""
+        """The 2-D slice `index` along `axis` (0, 1, 2 = i, j, k); its axes are the two that remain, in order.
+
+        Raises:
+            IndexError: There is no such slice.
+        """
+        if not 0 <= index < self.shape_ijk[axis]:
+            raise IndexError(f"axis {axis} has slices 0 to {self.shape_ijk[axis] - 1}, not {index}")
         where: list[Any] = [slice(None)] * 3
         where[2 - axis] = index
         return self._read(tuple(where)).T
@@ -209,18 +311,46 @@ class StoredVolume:
         return self._read((slice(None),) * 3).transpose(2, 1, 0)
 
     def crop(self, start_ijk: Shape, stop_ijk: Shape) -> Array:
-        """The box from `start_ijk` up to, not including, `stop_ijk`, `[i, j, k]`."""
+        """The box from `start_ijk` up to, not including, `stop_ijk`, `[i, j, k]`.
+
+        Raises:
+            IndexError: The box does not lie inside the volume.
+        """
+        if any(not 0 <= a <= b <= n for a, b, n in zip(start_ijk, stop_ijk, self.shape_ijk, strict=True)):
+            raise IndexError(f"the box {start_ijk} to {stop_ijk} does not lie inside {self.shape_ijk}")
         where = tuple(slice(a, b) for a, b in zip(start_ijk[::-1], stop_ijk[::-1], strict=True))
         return self._read(where).transpose(2, 1, 0)
 
+    def content_sha256(self) -> str:
+        """Hash of the voxels as they are on disk now; decodes every chunk, 64 planes at a time."""
+        content = ContentHash(self.shape_ijk, self.dtype)
+        for k in range(0, self.shape_ijk[2], HASH_BLOCK):
+            content.add((k, 0, 0), self._read((slice(k, min(k + HASH_BLOCK, self.shape_ijk[2])),)))
+        return content.hexdigest()
+
     def _read(self, where: tuple[Any, ...]) -> Array:
-        return np.asarray(_checked(lambda: self._array[where].read().result(), self.group))
+        values = np.asarray(_proven(lambda: self._array[where].read().result(), self.group))
+        _proven(lambda: _require_unchanged(self), self.group)
+        return values
 
 
-def _checked(read: Any, group: Path) -> Any:
+def _require_unchanged(volume: StoredVolume) -> None:
+    """A reader that was overtaken by a new product, or lost a shard, must not mix what it got."""
+    if _identity(volume.group) != volume._identity:
+        raise ValueError("it was replaced while it was read; open it again")
+    for shard in volume._shards:
+        shard.stat()
+
+
+def _identity(group: Path) -> tuple[int, int, int]:
+    status = (group / DOCUMENT).stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _proven(read: Callable[[], T], group: Path) -> T:
     try:
         return read()
-    except ValueError as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreDamagedError(f"{group} is damaged and must be rebuilt: {error}") from error
 
 
@@ -228,43 +358,35 @@ def open_volume(group: Path) -> StoredVolume:
     """Open a stored volume.
 
     Raises:
-        StoreDamagedError: The metadata are missing or unreadable.
+        StoreDamagedError: The metadata are missing, unreadable or not as they were written, or a shard is missing.
     """
-    try:
-        document = json.loads((group / "zarr.json").read_text(encoding="utf-8"))
-        attributes = document["attributes"]["medfoundry"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreDamagedError(f"{group} has no readable metadata and must be rebuilt: {error!r}") from error
-    return StoredVolume(group, attributes)
+    return _proven(lambda: _open(group), group)
 
 
-class ContentHash:
-    """SHA-256 of RAS+ voxels, whatever the layout they are stored in.
-
-    The hash of the type's name, the shape, and the SHA-256 of every block of 64 x 64 x 64 voxels; blocks follow one another and are
-    laid out inside with i fastest, then j, then k. Blocks may be added in any order.
-    """
-
-    def __init__(self, shape_ijk: Shape, dtype: np.dtype[Any]) -> None:
-        self._head = f"{dtype.name} {shape_ijk}".encode()
-        self._counts = [-(-e // HASH_BLOCK) for e in shape_ijk[::-1]]
-        self._blocks: dict[tuple[int, int, int], bytes] = {}
-
-    def add(self, start_kji: Shape, block_kji: Array) -> None:
-        """Add a part of the volume that starts at a multiple of 64 and holds whole blocks."""
-        for k in range(0, block_kji.shape[0], HASH_BLOCK):
-            for j in range(0, block_kji.shape[1], HASH_BLOCK):
-                for i in range(0, block_kji.shape[2], HASH_BLOCK):
-                    part = block_kji[k : k + HASH_BLOCK, j : j + HASH_BLOCK, i : i + HASH_BLOCK]
-                    at = tuple((s + o) // HASH_BLOCK for s, o in zip(start_kji, (k, j, i), strict=True))
-                    self._blocks[at[0], at[1], at[2]] = sha256(np.ascontiguousarray(part).data).digest()
-
-    def hexdigest(self) -> str:
-        """The hash, once every block has been added.
-
-        Raises:
-            ValueError: Blocks are missing.
-        """
-        if len(self._blocks) != int(np.prod(self._counts)):
-            raise ValueError(f"{len(self._blocks)} of {int(np.prod(self._counts))} blocks have been added")
-        return sha256(self._head + b"".join(self._blocks[at] for at in sorted(self._blocks))).hexdigest()
+def _open(group: Path) -> StoredVolume:
+    identity = _identity(group)
+    document, array = (json.loads((p / DOCUMENT).read_bytes()) for p in (group, group / ARRAY))
+    attributes = document["attributes"]["medfoundry"]
+    checksum = attributes.pop(CHECKSUM)
+    if checksum != metadata_checksum(document, array):
+        raise ValueError("its metadata are not what was written (SHA-256 differs)")
+    scale = document["attributes"]["ome"]["multiscales"][0]["datasets"][0]["coordinateTransformations"][0]["scale"]
+    k, j, i = array["shape"]
+    counts = [-(-n // s) for n, s in zip(array["shape"], array["chunk_grid"]["configuration"]["chunk_shape"], strict=True)]
+    spec = {
+        "driver": "zarr3",
+        "kvstore": {"driver": "file", "path": f"{group / ARRAY}/"},
+        "fill_missing_data_reads": "image-label" in document["attributes"]["ome"],
+    }
+    volume = StoredVolume(
+        group,
+        attributes,
+        (i, j, k),
+        np.dtype(array["data_type"]),
+        (scale[2], scale[1], scale[0]),
+        ts.open(spec, context=_reading, open=True).result(),
+        tuple(group / ARRAY / "c" / "/".join(map(str, at)) for at in np.ndindex(*counts)),
+        identity,
+    )
+    _require_unchanged(volume)
+    return volume

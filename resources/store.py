@@ -1,35 +1,45 @@
 """The only module that commits volumes and tables.
 
-Products are made in a staging folder, synced, and moved into place by renaming; only then is the manifest written that makes them
-visible. Where older products are replaced, the manifest forgets them first. A crash at any point therefore leaves the old product,
-the new one, or none: never a mixture, and the next run makes good what is missing.
+Products are made in a staging folder, synced, and moved into place by renaming; only then is the manifest written that makes
+them visible. Where older products are replaced, the manifest forgets them first. A crash at any point therefore leaves the old
+product, the new one, or none: never a mixture, and the next run makes good what is missing. `docs/adr/001-store.md` has the
+argument.
 """
 
 from __future__ import annotations
 
 import fcntl
 import io
-import json
-import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from hashlib import file_digest, sha256
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from resources import durable
+from resources.files import has_size, seal
 from resources.layout import Layout, manifest_path, subject_table_path
-from resources.manifest import FileRecord, Manifest
+from resources.manifest import FileRecord, Manifest, StepRecord, sealed, unsealed
+from resources.ome_zarr import StoreDamagedError
+from resources.upkeep import LOCK, Damage, damages, dead_staging, orphans, remove
 
 DATASET_RECORD = "dataset.json"
-_STAGING = ".staging"
-_LOCK = ".lock"
+STAGING = ".staging"
+COMMIT_LOCK = ".commit.lock"
+_REPLACED = ".replaced"
+
+
+class NotPublishedError(LookupError):
+    """What was asked for is not recorded: never made, withdrawn, or about to be replaced."""
+
+
+class PublishConflictError(Exception):
+    """Another run published a subject in between; what was derived from the older products must be computed again."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +50,7 @@ class Staging:
 
     def write_table(self, path: str, table: pl.DataFrame) -> None:
         """Write a table into the staging folder."""
-        target = self.folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(parquet_bytes(table))
+        self.write_bytes(path, parquet_bytes(table))
 
     def write_bytes(self, path: str, content: bytes) -> None:
         """Write a file into the staging folder."""
@@ -51,28 +59,12 @@ class Staging:
         target.write_bytes(content)
 
     def seal(self, paths: Sequence[str]) -> tuple[FileRecord, ...]:
-        """Sync the files and folders at `paths` and record what they hold."""
-        records = []
-        for path in paths:
-            durable.sync_tree(self.folder / path) if (self.folder / path).is_dir() else durable.sync_file(self.folder / path)
-            records += [_record(self.folder, file) for file in _files(self.folder / path)]
-        return tuple(records)
+        """Sync the files and folders at `paths` and record what they hold; nothing may change after this.
 
-
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
-        return
-    for folder, folders, names in os.walk(path):
-        folders.sort()
-        for name in sorted(names):
-            yield Path(folder) / name
-
-
-def _record(root: Path, file: Path) -> FileRecord:
-    with file.open("rb") as content:
-        digest = file_digest(content, "sha256").hexdigest()
-    return FileRecord(path=file.relative_to(root).as_posix(), size=file.stat().st_size, sha256=digest)
+        Raises:
+            OSError: The disk failed or is full.
+        """
+        return seal(self.folder, paths)
 
 
 def parquet_bytes(table: pl.DataFrame) -> bytes:
@@ -98,7 +90,7 @@ class DatasetRecord:
 
 
 class DatasetStore:
-    """The products of one dataset."""
+    """The products of one dataset. Safe to use from several threads and processes at once."""
 
     def __init__(self, layout: Layout, slug: str) -> None:
         self.root = layout.products(slug)
@@ -107,47 +99,90 @@ class DatasetStore:
     @contextmanager
     def staging(self) -> Iterator[Staging]:
         """A fresh staging folder, removed at the end; a lock on it tells the living from what a crash left behind."""
-        parent = self.root / _STAGING
-        parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=parent))
-        with (folder / _LOCK).open("w") as lock:
+        parent = self.root / STAGING
+        with self._staging_lock():
+            folder = Path(tempfile.mkdtemp(dir=parent))
+            lock = (folder / LOCK).open("w")
             fcntl.flock(lock, fcntl.LOCK_EX)
+        with lock:
             try:
                 yield Staging(folder)
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                with self._staging_lock():
+                    shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
-    def _committing(self) -> Iterator[None]:
-        """One writer of manifests at a time, across processes."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / ".commit.lock").open("w") as lock:
+    def _staging_lock(self) -> Iterator[None]:
+        """Held while a staging folder is made or removed, so that a cleaner never meets one between the two."""
+        with self._locked(self.root / STAGING / LOCK):
+            yield
+
+    @contextmanager
+    def _locked(self, path: Path) -> Iterator[None]:
+        durable.make_folder(path.parent)
+        with path.open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    @contextmanager
+    def _committing(self) -> Iterator[None]:
+        """One writer of records at a time, across processes."""
+        with self._locked(self.root / COMMIT_LOCK):
+            yield
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """No writer of records meanwhile; nothing to wait for where nothing was ever committed."""
+        try:
+            lock = (self.root / COMMIT_LOCK).open("r")
+        except FileNotFoundError:
+            yield
+            return
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            yield
+
     def publish(self, staging: Staging, manifest: Manifest, replaced: Sequence[str], moved: Sequence[str]) -> None:
-        """Make a subject's sealed products visible.
+        """Make a subject's sealed products visible, and remove those of its older ones that the new manifest does not name.
 
         Args:
             staging: Holds the products.
-            manifest: The subject's new manifest, complete.
+            manifest: The subject's new manifest, complete: steps that are not `replaced` as they are recorded now.
             replaced: The steps whose products are new.
             moved: Files and folders to move into place, relative to the staging folder.
+
+        Raises:
+            PublishConflictError: A step that is to be kept is recorded otherwise by now; nothing was changed.
+            OSError: The disk failed; the subject has its old products, or none of those that were to be replaced.
         """
         with self._committing():
-            self._forget(manifest.subject, replaced)
+            before = self.manifest(manifest.subject)
+            kept = {name: record for name, record in manifest.steps.items() if name not in replaced}
+            _require_as_recorded(before, manifest.subject, kept)
+            if before is not None and any(s.files for name, s in before.steps.items() if name not in kept):
+                self._record(before.model_copy(update={"steps": kept}))
             for path in moved:
                 self._put(staging, path)
-            for parent in sorted({(self.root / path).parent for path in moved}):
-                durable.sync_folder(parent)
-            durable.write_bytes(self.root / manifest_path(manifest.subject), manifest.to_bytes())
+            for folder in sorted({(self.root / path).parent for path in moved}):
+                durable.sync(folder)
+            self._record(manifest)
+            self._remove_products(before, {file.path for step in manifest.steps.values() for file in step.files})
+
+    def _record(self, manifest: Manifest) -> None:
+        durable.write_bytes(self.root / manifest_path(manifest.subject), manifest.to_bytes())
+
+    def _put(self, staging: Staging, path: str) -> None:
+        target = self.root / path
+        if target.is_dir():
+            durable.rename(target, staging.folder / _REPLACED / path)
+        durable.rename(staging.folder / path, target)
 
     def quarantine(self, manifest: Manifest) -> None:
-        """Record a subject as quarantined and withdraw what had been made of it."""
+        """Record a subject as quarantined and remove what had been made of it."""
         with self._committing():
             before = self.manifest(manifest.subject)
-            durable.write_bytes(self.root / manifest_path(manifest.subject), manifest.to_bytes())
-            self._remove_products(before)
+            self._record(manifest)
+            self._remove_products(before, set())
 
     def withdraw(self, subject: str) -> None:
         """Forget a subject whose raw data are gone, and remove its products."""
@@ -155,154 +190,168 @@ class DatasetStore:
             before = self.manifest(subject)
             path = self.root / manifest_path(subject)
             if path.exists():
-                path.unlink()
-                durable.sync_folder(path.parent)
-            self._remove_products(before)
+                durable.remove_file(path)
+                durable.sync(path.parent)
+            self._remove_products(before, set())
 
-    def _forget(self, subject: str, steps: Sequence[str]) -> None:
-        before = self.manifest(subject)
-        if before is None or not any(before.steps[s].files for s in steps if s in before.steps):
-            return
-        kept = {name: record for name, record in before.steps.items() if name not in steps}
-        manifest = before.model_copy(update={"steps": kept})
-        durable.write_bytes(self.root / manifest_path(subject), manifest.to_bytes())
-
-    def _put(self, staging: Staging, path: str) -> None:
-        target = self.root / path
-        if target.is_dir():
-            durable.rename(target, staging.folder / ".replaced" / path)
-        durable.rename(staging.folder / path, target)
-
-    def _remove_products(self, manifest: Manifest | None) -> None:
-        if manifest is None:
-            return
-        for record in manifest.steps.values():
-            for file in record.files:
-                (self.root / file.path).unlink(missing_ok=True)
-                _prune((self.root / file.path).parent, self.root)
+    def _remove_products(self, before: Manifest | None, kept: set[str]) -> None:
+        """Remove the files that the manifest `before` names, but not those in `kept`; a crash in between is `clean`'s to mend."""
+        steps = before.steps.values() if before else ()
+        for path in sorted({file.path for step in steps for file in step.files} - kept):
+            durable.remove_file(self.root / path)
+            durable.prune((self.root / path).parent, self.root)
 
     def manifest(self, subject: str) -> Manifest | None:
         """A subject's manifest; None when there is none or it is damaged, which makes the subject stale."""
-        return _load(self.root / manifest_path(subject))
+        found = _load(self.root / manifest_path(subject))
+        return found if found is not None and found.subject == subject else None
 
     def manifests(self) -> dict[str, Manifest]:
-        """All manifests by subject."""
+        """All manifests by subject; damaged ones are left out."""
         found = (_load(path) for path in sorted((self.root / "manifest").glob("*.json")))
         return {m.subject: m for m in found if m is not None}
 
+    def damaged_manifests(self) -> list[Path]:
+        """Manifests that cannot be read: damaged, or written by another version."""
+        return [path for path in sorted((self.root / "manifest").glob("*.json")) if _load(path) is None]
+
     def is_intact(self, manifest: Manifest, step: str) -> bool:
         """Whether every file of a step is there with its recorded size."""
-        return all(_has_size(self.root / f.path, f.size) for f in manifest.steps[step].files)
+        return all(has_size(self.root / f.path, f.size) for f in manifest.steps[step].files)
 
     def read_subject_table(self, table: str, subject: str) -> pl.DataFrame:
-        """A published subject's rows of a table."""
-        return pl.read_parquet(self.root / subject_table_path(table, subject))
+        """A published subject's rows of a table.
+
+        Raises:
+            NotPublishedError: The subject's manifest does not name the table.
+            StoreDamagedError: The file is missing or not what was written.
+        """
+        path = subject_table_path(table, subject)
+        with self._reading():
+            manifest = self.manifest(subject)
+            steps = manifest.steps.values() if manifest else ()
+            recorded = next((f for step in steps for f in step.files if f.path == path), None)
+            if recorded is None:
+                raise NotPublishedError(f"{self.slug} has no {table} of subject {subject}; materialize it first")
+            return _read_parquet(self.root, recorded)
 
     def dataset_record(self) -> DatasetRecord:
         """What is recorded of the dataset's tables; empty when there is nothing or it is damaged."""
         try:
-            content = json.loads((self.root / DATASET_RECORD).read_text(encoding="utf-8"))
-            return DatasetRecord(**content)
-        except (OSError, ValueError, TypeError):
+            return DatasetRecord(**unsealed((self.root / DATASET_RECORD).read_bytes()))
+        except (FileNotFoundError, ValueError, TypeError):
             return DatasetRecord()
 
     def write_tables(self, step: str, key: str, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any]) -> None:
-        """Commit the tables of a dataset-level step, with the facts that belong to them."""
+        """Commit the tables of a dataset-level step, with the facts that belong to them.
+
+        Raises:
+            OSError: The disk failed; the step has its old tables and facts, or none.
+        """
         with self._committing():
             before = self.dataset_record()
-            keys = {name: old for name, old in before.keys.items() if name != step}
-            self._write_record(DatasetRecord(before.tables, keys, before.facts))
-            records = dict(before.tables)
-            for name, table in tables.items():
-                content = parquet_bytes(table)
-                durable.write_bytes(self.root / f"{name}.parquet", content)
-                records[name] = {"rows": table.height, "size": len(content), "sha256": sha256(content).hexdigest()}
-            self._write_record(DatasetRecord(records, {**keys, step: key}, {**before.facts, **facts}))
+            rest = DatasetRecord(
+                {name: table for name, table in before.tables.items() if name not in tables},
+                {name: old for name, old in before.keys.items() if name != step},
+                {name: fact for name, fact in before.facts.items() if name not in facts},
+            )
+            if rest != before:
+                self._record_dataset(rest)
+            records = {name: self._write_table(name, table) for name, table in tables.items()}
+            self._record_dataset(DatasetRecord({**rest.tables, **records}, {**rest.keys, step: key}, {**rest.facts, **facts}))
 
-    def _write_record(self, record: DatasetRecord) -> None:
-        content = {"tables": record.tables, "keys": record.keys, "facts": record.facts}
-        text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False)
-        durable.write_bytes(self.root / DATASET_RECORD, text.encode() + b"\n")
+    def _write_table(self, name: str, table: pl.DataFrame) -> dict[str, Any]:
+        content = parquet_bytes(table)
+        durable.write_bytes(self.root / f"{name}.parquet", content)
+        return {"rows": table.height, "size": len(content), "sha256": sha256(content).hexdigest()}
+
+    def _record_dataset(self, record: DatasetRecord) -> None:
+        durable.write_bytes(self.root / DATASET_RECORD, sealed(asdict(record)))
 
     def tables_current(self, step: str, key: str, names: Sequence[str]) -> bool:
         """Whether a step's tables were made under `key` and are there with their recorded sizes."""
         record = self.dataset_record()
         sizes = {name: record.tables.get(name, {}).get("size") for name in names}
         return record.keys.get(step) == key and all(
-            size is not None and _has_size(self.root / f"{name}.parquet", size) for name, size in sizes.items()
+            size is not None and has_size(self.root / f"{name}.parquet", size) for name, size in sizes.items()
         )
 
     def read_table(self, name: str) -> pl.DataFrame:
-        """A dataset-level table."""
-        return pl.read_parquet(self.root / f"{name}.parquet")
+        """A dataset-level table.
 
-    def verify(self) -> Iterator[str]:
-        """Re-read every byte that a manifest names and yield what is wrong with it."""
+        Raises:
+            NotPublishedError: There is none, or it is being replaced.
+            StoreDamagedError: The file is missing or not what was written.
+        """
+        with self._reading():
+            recorded = self.dataset_record().tables.get(name)
+            if recorded is None:
+                raise NotPublishedError(f"{self.slug} has no table {name}; materialize the step that writes it first")
+            return _read_parquet(self.root, _table_file(name, recorded))
+
+    def recorded_files(self) -> Iterator[FileRecord]:
+        """Every file that a manifest or the dataset's record names."""
         for manifest in self.manifests().values():
-            for record in manifest.steps.values():
-                for file in record.files:
-                    yield from _damage(self.root, file)
+            for step in manifest.steps.values():
+                yield from step.files
         for name, table in self.dataset_record().tables.items():
-            yield from _damage(self.root, FileRecord(path=f"{name}.parquet", size=table["size"], sha256=table["sha256"]))
+            yield _table_file(name, table)
+
+    def verify(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> Iterator[Damage]:
+        """Re-read every byte that is recorded, decode every voxel, and yield what is not as it was written.
+
+        Args:
+            progress: Called with the bytes read so far and the bytes in all.
+        """
+        for path in self.damaged_manifests():
+            yield Damage(path.relative_to(self.root).as_posix(), "cannot be read: damaged, or written by another version")
+        if (self.root / DATASET_RECORD).exists() and self.dataset_record() == DatasetRecord():
+            yield Damage(DATASET_RECORD, "cannot be read")
+        yield from damages(self.root, list(self.recorded_files()), progress)
+
+    def recover(self) -> list[str]:
+        """Remove the staging folders whose process is gone; what another run is working in stays."""
+        with self._staging_lock():
+            dead = list(dead_staging(self.root / STAGING))
+            for folder in dead:
+                durable.remove_tree(folder)
+        return [folder.relative_to(self.root).as_posix() for folder in dead]
 
     def clean(self) -> list[str]:
-        """Remove what no manifest names: staging folders whose process is gone, and files that a crash left behind."""
-        removed = [path.name for path in self._dead_staging()]
-        for path in list(self._dead_staging()):
-            shutil.rmtree(path)
+        """Remove what nothing records: dead staging folders, and files that a crash or a replaced product left behind."""
+        removed = self.recover()
         with self._committing():
-            for path in self._orphans():
-                removed.append(path.relative_to(self.root).as_posix())
-                path.unlink()
-                _prune(path.parent, self.root)
-        return removed
-
-    def _dead_staging(self) -> Iterator[Path]:
-        for folder in sorted((self.root / _STAGING).glob("*")):
-            lock = folder / _LOCK
-            if not lock.exists():
-                yield folder
-                continue
-            with lock.open("r+") as handle:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    continue
-                yield folder
-
-    def _orphans(self) -> list[Path]:
-        kept = {DATASET_RECORD, ".commit.lock", *(f"{name}.parquet" for name in self.dataset_record().tables)}
-        for manifest in self.manifests().values():
-            kept.add(manifest_path(manifest.subject))
-            kept.update(f.path for record in manifest.steps.values() for f in record.files)
-        inside = (p for p in _files(self.root) if _STAGING not in p.relative_to(self.root).parts)
-        return [p for p in inside if p.relative_to(self.root).as_posix() not in kept]
+            recorded = {file.path for file in self.recorded_files()} | {manifest_path(s) for s in self.manifests()}
+            unreadable = {path.stem for path in self.damaged_manifests()}
+            found = orphans(self.root, recorded, unreadable)
+            remove(self.root, found)
+        return removed + [path.relative_to(self.root).as_posix() for path in found]
 
 
 def _load(path: Path) -> Manifest | None:
     try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except (FileNotFoundError, ValidationError):
+        return Manifest.from_bytes(path.read_bytes())
+    except (FileNotFoundError, ValueError):
         return None
 
 
-def _has_size(path: Path, size: int) -> bool:
+def _require_as_recorded(before: Manifest | None, subject: str, kept: Mapping[str, StepRecord]) -> None:
+    recorded = before.steps if before else {}
+    for name, record in kept.items():
+        if name not in recorded or recorded[name].model_dump(mode="json") != record.model_dump(mode="json"):
+            raise PublishConflictError(f"{name} of subject {subject} was published anew meanwhile; run it again")
+
+
+def _table_file(name: str, recorded: Mapping[str, Any]) -> FileRecord:
+    return FileRecord(path=f"{name}.parquet", size=recorded["size"], sha256=recorded["sha256"])
+
+
+def _read_parquet(root: Path, recorded: FileRecord) -> pl.DataFrame:
+    """A table whose bytes are what was recorded."""
     try:
-        return path.stat().st_size == size
-    except FileNotFoundError:
-        return False
-
-
-def _damage(root: Path, file: FileRecord) -> Iterator[str]:
-    path = root / file.path
-    if not path.exists():
-        yield f"{file.path} is missing"
-    elif _record(root, path) != file:
-        yield f"{file.path} is not what was written (size or SHA-256 differs)"
-
-
-def _prune(folder: Path, root: Path) -> None:
-    """Remove a folder and its parents below `root` while they are empty."""
-    while folder != root and folder.is_dir() and next(folder.iterdir(), None) is None:
-        folder.rmdir()
-        folder = folder.parent
+        content = (root / recorded.path).read_bytes()
+    except FileNotFoundError as error:
+        raise StoreDamagedError(f"{root / recorded.path} is missing and must be rebuilt") from error
+    if sha256(content).hexdigest() != recorded.sha256:
+        raise StoreDamagedError(f"{root / recorded.path} is damaged and must be rebuilt (SHA-256 differs)")
+    return pl.read_parquet(content)
