@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 import polars as pl
+from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
 
 from assets.build import Outcome
 from assets.dataset import Dataset, Survey
@@ -210,7 +211,7 @@ def failed_evaluation(
     target = None
     if latest is not None and latest.run_id:
         record = instance.fetch_materializations(key, limit=1).records[0]
-        target = dg.AssetCheckEvaluationTargetMaterializationData(
+        target = AssetCheckEvaluationTargetMaterializationData(
             storage_id=record.storage_id, run_id=record.run_id, timestamp=record.timestamp
         )
     errors = [(subject, r.finding()) for r in manifest.errors()]

@@ -80,7 +80,8 @@ def axes_mm(components: Components, spacing_mm: tuple[float, float]) -> Axes:
     along_cols = (components.sum_cc / n - mean_c**2 + 1 / 12) * col_mm**2
     across = (components.sum_rc / n - mean_r * mean_c) * row_mm * col_mm
     larger = (along_rows + along_cols) / 2 + np.hypot((along_rows - along_cols) / 2, across)
-    smaller = (along_rows * along_cols - across**2) / larger
+    # Of a square or a disc both are equal, and rounding must not turn them round.
+    smaller = np.minimum((along_rows * along_cols - across**2) / larger, larger)
     line = (components.row_min == components.row_max) | (components.col_min == components.col_max)
     major, minor = (np.where(line, np.nan, 4 * np.sqrt(variance)) for variance in (larger, smaller))
     turn = np.degrees(np.arctan2(2 * across, along_rows - along_cols)) / 2
