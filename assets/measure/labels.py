@@ -224,6 +224,8 @@ def _first(bits: Array, words: Array, head: int, start: int, stop: int) -> int:
     while at < stop:
         if (at - head) % 8 == 0:
             word = (at - head) // 8
+            while head + 8 * word + 64 <= stop and _no_bits(words, word):
+                word += 8
             while head + 8 * word + 8 <= stop and words[word] == 0:
                 word += 1
             at = head + 8 * word
@@ -231,6 +233,14 @@ def _first(bits: Array, words: Array, head: int, start: int, stop: int) -> int:
             return at
         at += 1
     return -1
+
+
+@kernel
+def _no_bits(words: Array, first: int) -> bool:
+    """Whether eight words are all 0: one branch where eight would cost more than the memory does."""
+    one = words[first] | words[first + 1] | words[first + 2] | words[first + 3]
+    other = words[first + 4] | words[first + 5] | words[first + 6] | words[first + 7]
+    return bool((one | other) == 0)
 
 
 @kernel
