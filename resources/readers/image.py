@@ -7,7 +7,7 @@ they are stored, what was odd about it, and a way to stream the voxels once, sla
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -56,7 +56,7 @@ class SlabStream(Protocol):
     """Delivers the voxels of one file, once."""
 
     def __call__(self, bounds: Sequence[tuple[int, int]]) -> Iterator[Slab]:
-        """Yield one slab per bound and channel; after the last, the file has been read and checked to its end."""
+        """Yield one slab per bound and channel; before the last is given, the file has been checked to its end."""
         ...
 
 
@@ -77,6 +77,7 @@ class RawImage:
         findings: What was odd about the header; an `error` among them has already been raised instead.
         stream: Yields the voxels; raises `BadInputError` when the file is not whole.
         sources: Fingerprints, complete once the stream has been driven to its end; all files that belong to the image.
+        stream_findings: What only the pass over the voxels shows, such as bytes behind them; complete when `sources` is.
     """
 
     path: Path
@@ -91,6 +92,7 @@ class RawImage:
     findings: tuple[Finding, ...]
     stream: SlabStream
     sources: list[SourceFile]
+    stream_findings: list[Finding] = field(default_factory=list)
 
     def slabs(self, bounds: Sequence[tuple[int, int]]) -> Iterator[Slab]:
         """Yield the voxels channel by channel, `bounds` by `bounds`.

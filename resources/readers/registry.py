@@ -1,0 +1,104 @@
+"""Opens an image file of any known format: the one door to the readers.
+
+A format is one module and one `Reader` entry in `READERS`; the first whose `sniff` knows the first bytes opens the
+file. Names only serve to find the other files of an image and to warn when they contradict the content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from resources.findings import Code, Finding, finding
+from resources.readers import itk, metaimage, nifti, nrrd
+from resources.readers.image import RawImage
+from resources.readers.source import MAX_IMAGE_BYTES, RawFile, ReadOptions, examine, renamed
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One family of formats.
+
+    Attributes:
+        name: What messages call it.
+        suffixes: File name endings of its plain files, lower case; with `.gz` behind them for gzip.
+        sniff: Whether a file with these first (inflated) bytes is one of its files.
+        open: Reads the header of such a file.
+        companions: Files in the same folder that belong to the file of this path.
+    """
+
+    name: str
+    suffixes: frozenset[str]
+    sniff: Callable[[bytes], bool]
+    open: Callable[[RawFile, ReadOptions], RawImage]
+    companions: Callable[[Path], tuple[Path, ...]]
+
+
+READERS: tuple[Reader, ...] = (
+    Reader("NIfTI", nifti.SUFFIXES, nifti.sniff, nifti.open_nifti, nifti.companions),
+    Reader("NRRD", nrrd.SUFFIXES, nrrd.sniff, itk.open_nrrd, nrrd.companions),
+    Reader("MetaImage", metaimage.SUFFIXES, metaimage.sniff, itk.open_meta, metaimage.companions),
+    Reader("GIPL", itk.GIPL_SUFFIXES, itk.sniff_gipl, itk.open_gipl, lambda _: ()),
+)
+
+
+def open_image(
+    path: Path, *, name: str | None = None, assume_orientation: str | None = None, max_bytes: int = MAX_IMAGE_BYTES
+) -> RawImage:
+    """Open an image by its content and read its header.
+
+    Args:
+        path: The file; either file of a two-file NIfTI or Analyze image.
+        name: How findings and errors call it: its path under the raw root with forward slashes. The bare file name
+            when not given.
+        assume_orientation: Direction in which each stored index grows, e.g. `LPS`, for files that say nothing about
+            it; when not given, such files are refused.
+        max_bytes: Most voxel bytes a header may promise.
+
+    Raises:
+        BadInputError: The file cannot be used; its finding says why.
+        ValueError: `assume_orientation` is no orientation.
+    """
+    options = ReadOptions(assume_orientation, max_bytes)
+    asked, path = path, nifti.header_path(path)
+    file = examine(path, renamed(name or "", path) if path != asked else name or path.name)
+    reader = _reader_of(file)
+    image = reader.open(file, options)
+    return replace(image, findings=(*image.findings, *_name_findings(file, reader)))
+
+
+def companions(path: Path) -> tuple[Path, ...]:
+    """Files in the same folder that belong to one image with the file at `path`; none for an image in one file.
+
+    They are told by its name and, where the format names them, its header.
+    """
+    ending = _bare_suffix(path.name)
+    return next((reader.companions(path) for reader in READERS if ending in reader.suffixes), ())
+
+
+def _reader_of(file: RawFile) -> Reader:
+    for reader in READERS:
+        if reader.sniff(file.head):
+            return reader
+    names = ", ".join(reader.name for reader in READERS)
+    packed = "inflates to" if file.compressed else "begins with"
+    raise file.bad(Code.WRONG_MAGIC, f"not a known image format ({names}): the file {packed} {file.head[:8]!r}")
+
+
+def _name_findings(file: RawFile, reader: Reader) -> tuple[Finding, ...]:
+    claims_gzip = file.path.name.lower().endswith(".gz")
+    if _bare_suffix(file.path.name) in reader.suffixes and claims_gzip == file.compressed:
+        return ()
+    content = f"{reader.name} in gzip" if file.compressed else f"plain {reader.name}"
+    return (
+        finding(
+            Code.WRONG_EXTENSION,
+            f"the content is {content}, which the name does not say; taken as it is",
+            file=file.name,
+        ),
+    )
+
+
+def _bare_suffix(name: str) -> str:
+    return Path(name.lower().removesuffix(".gz")).suffix
