@@ -201,14 +201,15 @@ class _Run:
                 yield self._commit(build)
 
     def _judge(self, builds: Sequence[SubjectBuild]) -> Mapping[str, Sequence[Finding]]:
-        tables: dict[str, list[pl.DataFrame]] = {}
+        """Ask the gate about builds that computed the same steps together, so that their tables must agree."""
+        alike: dict[tuple[str, ...], list[SubjectBuild]] = {}
         for build in builds:
-            for step, table in build.tables.items():
-                tables.setdefault(step, []).append(table)
-        if not tables:
-            return {}
-        merged = {step: pl.concat(parts) for step, parts in tables.items()}
-        return self.gate(merged, pl.concat([build.volumes for build in builds]))
+            alike.setdefault(build.steps, []).append(build)
+        found: dict[str, Sequence[Finding]] = {}
+        for steps, group in alike.items():
+            tables = {step: pl.concat([build.tables[step] for build in group]) for step in steps}
+            found.update(self.gate(tables, pl.concat([build.volumes for build in group])))
+        return found
 
     def _commit(self, build: SubjectBuild) -> Outcome:
         store, before = self.survey.dataset.store, self.survey.manifests.get(build.subject)

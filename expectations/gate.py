@@ -64,17 +64,10 @@ def _subject_results(spec: DatasetSpec, tables: Mapping[str, pl.DataFrame], of_v
         if step in tables:
             results.append(run_suite(module.suite(spec), module.view(tables[step], of_volumes)))
     if "mask_sizes" in tables:
-        with_boxes = _of_same_subjects(tables["mask_sizes"], tables.get("boxes"))
-        view = mask_sizes.view(tables["mask_sizes"], of_volumes, with_boxes)
-        results.append(run_suite(mask_sizes.suite(spec, with_boxes=with_boxes is not None), view))
+        of_boxes = tables.get("boxes")
+        view = mask_sizes.view(tables["mask_sizes"], of_volumes, of_boxes)
+        results.append(run_suite(mask_sizes.suite(spec, with_boxes=of_boxes is not None), view))
     return results
-
-
-def _of_same_subjects(masks: pl.DataFrame, of_boxes: pl.DataFrame | None) -> pl.DataFrame | None:
-    """The boxes, when they were computed for the same subjects as the mask sizes; then the two must agree."""
-    if of_boxes is None or set(of_boxes["subject"]) != set(masks["subject"]):
-        return None
-    return of_boxes
 
 
 def _verdict(result: SuiteResult) -> Verdict:
