@@ -1,0 +1,1 @@
+"""What is made of a dataset: volumes, annotations, tables, splits."""

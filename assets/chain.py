@@ -4,7 +4,8 @@
 
 All per-subject steps are one multi-asset: a subject goes through all of them with its label map read once, and one bad subject
 never stops its siblings. The same factory builds the chain in two scopes (`docs/adr/003-two-run-modes.md`): by subject, with a
-dynamic partition per subject, and as a whole, for a command without `--partition`. In both, what is current is not computed again.
+dynamic partition per subject, and as a whole, for a command without `--partition`. In both, what is current is not
+computed again.
 
 Annotations are real objects here, not strings: Dagster looks at the type of `context`.
 """
@@ -81,14 +82,16 @@ def build_chain(dataset: Dataset, gates: Gates, *, by_subject: bool) -> Chain:
     return Chain(assets, partitions)
 
 
-def _common(spec: DatasetSpec, step: str) -> dict[str, Any]:
-    tags = {"dataset": spec.slug, "modality": spec.modality.lower().replace(" ", "_"), "step": step}
-    return {"group_name": spec.slug, "tags": tags, "owners": ["team:medfoundry"]}
+OWNERS = ["team:medfoundry"]
+
+
+def _tags(spec: DatasetSpec, step: str) -> dict[str, str]:
+    return {"dataset": spec.slug, "modality": spec.modality.lower().replace(" ", "_"), "step": step}
 
 
 def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsDefinition) -> dg.AssetsDefinition:
     spec = dataset.spec
-    description = f"{spec.name} {spec.version}: {spec.description}. Licence {spec.licence}. The raw files, found and fingerprinted."
+    description = f"{spec.name} {spec.version}: {spec.description}. Licence {spec.licence}. Its raw files, fingerprinted."
 
     @dg.asset(
         key=[spec.slug],
@@ -96,9 +99,11 @@ def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsD
         kinds={"raw", spec.modality.lower()[:20]},
         check_specs=[dg.AssetCheckSpec("raw_files", asset=[spec.slug], description="Every raw file has one known place.")],
         metadata={"homepage": spec.homepage, "licence": spec.licence, "citation": spec.citation},
-        **_common(spec, "raw"),
+        group_name=spec.slug,
+        tags=_tags(spec, "raw"),
+        owners=OWNERS,
     )
-    def raw(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    def raw(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         found = _survey(dataset)
         _sync_partitions(context, found, partitions)
         table, key = found.raw_table(), found.raw_key()
@@ -136,9 +141,7 @@ def _sync_partitions(context: dg.AssetExecutionContext, found: Survey, partition
         context.instance.delete_dynamic_partition(name, subject)
 
 
-def _subject_assets(
-    dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsDefinition | None
-) -> dg.AssetsDefinition:
+def _subject_assets(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsDefinition | None) -> dg.AssetsDefinition:
     spec, steps = dataset.spec, subject_steps(dataset.spec)
     specs = [
         dg.AssetSpec(
@@ -150,7 +153,9 @@ def _subject_assets(
             kinds={"zarr"} if step == "volumes" else {"parquet"},
             partitions_def=partitions,
             metadata={"dagster/column_schema": events.column_schema(step)},
-            **_common(spec, step),
+            group_name=spec.slug,
+            tags=_tags(spec, step),
+            owners=OWNERS,
         )
         for step in steps
     ]
@@ -287,9 +292,11 @@ def _index_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
         check_specs=[
             dg.AssetCheckSpec("gate", asset=[spec.slug, "index"], blocking=True, description="The dataset as a whole holds.")
         ],
-        **_common(spec, "index"),
+        group_name=spec.slug,
+        tags=_tags(spec, "index"),
+        owners=OWNERS,
     )
-    def index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    def index(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         store = dataset.store
         current = _ready(lambda: store.tables_current("index", index_key(dataset), index_tables(dataset)))
         if current:
@@ -327,9 +334,11 @@ def _splits_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
         check_specs=[
             dg.AssetCheckSpec("suite", asset=[spec.slug, "splits"], blocking=True, description="No person is in two splits.")
         ],
-        **_common(spec, "splits"),
+        group_name=spec.slug,
+        tags=_tags(spec, "splits"),
+        owners=OWNERS,
     )
-    def splits(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
+    def splits(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
         _ready(lambda: require_gate(dataset))
         table, findings = make_splits(dataset)
         verdict = gates.splits(spec, table)

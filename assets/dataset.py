@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +16,8 @@ from assets.spec import DatasetSpec
 from assets.tables import RAW, frame
 from resources.layout import Layout
 from resources.manifest import Manifest
-from resources.store import DatasetStore
+from resources.ome_zarr import StoreDamagedError
+from resources.store import DatasetStore, NotPublishedError
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Survey:
         manifests: Subject -> what is recorded of it.
         plans: Subject -> what has to be done, for every subject of the raw folder.
         vanished: Subjects that have products but no raw files any more.
-        known: Content hashes of raw files: (path, size, mtime_ns) -> sha256.
+        rehashed: Content hashes of files that were touched, which no manifest vouches for: (path, size, mtime_ns) -> sha256.
     """
 
     dataset: Dataset
@@ -55,7 +56,7 @@ class Survey:
     manifests: Mapping[str, Manifest]
     plans: Mapping[str, SubjectPlan]
     vanished: tuple[str, ...]
-    known: Mapping[tuple[str, int, int], str]
+    rehashed: Mapping[tuple[str, int, int], str]
 
     @property
     def stale(self) -> list[SubjectPlan]:
@@ -76,7 +77,7 @@ class Survey:
                 "reason": f.reason or None,
                 "size": f.size,
                 "mtime_ns": f.mtime_ns,
-                "sha256": self.known.get((f.path, f.size, f.mtime_ns)),
+                "sha256": self.rehashed.get((f.path, f.size, f.mtime_ns)),
                 "synthetic": self.tree.synthetic,
             }
             for f in self.tree.files
@@ -84,10 +85,9 @@ class Survey:
         return frame(RAW, rows)
 
     def raw_key(self) -> str:
-        """Changes when any file of the raw folder does."""
-        marks = [[f.path, f.size, f.mtime_ns, f.state, f.reason] for f in self.tree.files]
-        hashes = sorted([*mark, value] for mark, value in self.known.items())
-        return digest([marks, hashes])
+        """Changes when the raw table does; what is made of the files leaves it alone."""
+        columns = ("path", "subject", "scan", "role", "state", "reason", "size", "mtime_ns", "sha256", "synthetic")
+        return digest(self.raw_table().select(columns).rows())
 
 
 def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
@@ -102,9 +102,11 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
     """
     tree = discover(dataset.spec, dataset.raw_root)
     manifests = dataset.store.manifests()
-    fingerprints = Fingerprints(dataset.raw_root, _recorded_hashes(dataset))
-    for manifest in manifests.values():
-        fingerprints.learn(manifest.sources)
+    rehashed = _recorded_hashes(dataset)
+    fingerprints = Fingerprints(dataset.raw_root, dict(rehashed))
+    for recorded in manifests.values():
+        fingerprints.learn(recorded.sources)
+    vouched = set(fingerprints.known)
     plans = {}
     for subject, raw in tree.subjects.items():
         if only is not None and subject not in only:
@@ -115,18 +117,20 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
             raw,
             manifest,
             fingerprints,
-            lambda step, m=manifest: dataset.store.is_intact(m, step),  # type: ignore[misc]
+            partial(dataset.store.is_intact, manifest) if manifest else lambda _: False,
             synthetic=tree.synthetic,
         )
     vanished = tuple(sorted(set(manifests) - set(tree.subjects)))
-    return Survey(dataset, tree, manifests, plans, vanished, fingerprints.known)
+    rehashed |= {mark: content for mark, content in fingerprints.known.items() if mark not in vouched}
+    return Survey(dataset, tree, manifests, plans, vanished, rehashed)
 
 
 def _recorded_hashes(dataset: Dataset) -> dict[tuple[str, int, int], str]:
-    """Hashes that an earlier survey took of files which were touched but not changed."""
-    if "raw" not in dataset.store.dataset_record().tables:
+    """Hashes that an earlier survey took of touched files; none where the table that kept them is gone or damaged."""
+    try:
+        table = dataset.store.read_table("raw").filter(pl.col("sha256").is_not_null())
+    except (NotPublishedError, StoreDamagedError):
         return {}
-    table = dataset.store.read_table("raw").filter(pl.col("sha256").is_not_null())
     return {(p, s, m): h for p, s, m, h in table.select("path", "size", "mtime_ns", "sha256").iter_rows()}
 
 

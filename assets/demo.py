@@ -179,9 +179,7 @@ def make_kits23(raw_root: Path, subjects: int = 8, seed: int = 2023) -> DemoSumm
         ValueError: Too few subjects.
     """
     if subjects < FEWEST_SUBJECTS:
-        raise ValueError(
-            f"the demo has at least {FEWEST_SUBJECTS} subjects, one of them damaged; {subjects} were asked for"
-        )
+        raise ValueError(f"the demo has at least {FEWEST_SUBJECTS} subjects, one of them damaged; {subjects} were asked for")
     target = raw_root.resolve()
     if (found := _earlier(target)) is not None:
         return found

@@ -85,9 +85,7 @@ def _organs(random: np.random.Generator) -> Iterator[Ellipsoid]:
     yield Ellipsoid(_vector(jitter[1] + (-92, -4, 60)), (28, 42, 58), 122)
     yield Ellipsoid(_vector(jitter[2] + (-45, 42, 70)), (42, 30, 55), 40)
     yield Ellipsoid(_vector(jitter[3] + (-50, 62, 62)), (26, 9, 30), -950)
-    for n, (x, y, z) in enumerate(
-        [(-62, 35, -50), (-20, 48, -30), (25, 45, -75), (60, 30, -85), (-40, 20, -95), (5, 30, -110)]
-    ):
+    for n, (x, y, z) in enumerate([(-62, 35, -50), (-20, 48, -30), (25, 45, -75), (60, 30, -85), (-40, 20, -95), (5, 30, -110)]):
         yield Ellipsoid(_vector(jitter[4 + n] + (x, y, z)), (24, 17, 32), 38)
         yield Ellipsoid(_vector(jitter[4 + n] + (x, y + 6, z)), (11, 6, 18), -900 if n % 2 else 60)
     yield Ellipsoid((-9, -15, 0), (11, 11, _LONG), 230)

@@ -110,9 +110,7 @@ def version_tags(spec: DatasetSpec, step: str, manifest: Manifest) -> dict[str, 
     return {"dagster/data_version": manifest.steps[step].key, "dagster/code_version": code_version(spec, step)}
 
 
-def summary_metadata(
-    found: Survey, step: str, manifests: Mapping[str, Manifest | None], outcomes: Sequence[Outcome]
-) -> Metadata:
+def summary_metadata(found: Survey, step: str, manifests: Mapping[str, Manifest | None], outcomes: Sequence[Outcome]) -> Metadata:
     """Of a step over the whole dataset."""
     present = [m for m in manifests.values() if m is not None]
     published = [m for m in present if m.state == "published"]
@@ -185,9 +183,7 @@ def check_result(verdict: Verdict, name: str, key: Sequence[str]) -> dg.AssetChe
     )
 
 
-def quarantine_check(
-    key: Sequence[str], manifests: Mapping[str, Manifest | None], bad: Sequence[str]
-) -> dg.AssetCheckResult:
+def quarantine_check(key: Sequence[str], manifests: Mapping[str, Manifest | None], bad: Sequence[str]) -> dg.AssetCheckResult:
     """The whole-dataset result of a per-subject check: a warning that names the quarantined; the gate decides."""
     errors = [(s, r.finding()) for s in bad if (m := manifests[s]) is not None for r in m.errors()]
     return dg.AssetCheckResult(

@@ -193,9 +193,7 @@ def _changed(now: FileEntry, then: SourceRecord, fingerprints: Fingerprints) -> 
     return None if content == then.sha256 else f"{now.path} changed: content {then.sha256[:12]} -> {content[:12]}"
 
 
-def _why_stale(
-    spec: DatasetSpec, step: str, key: str, manifest: Manifest, is_intact: Callable[[str], bool]
-) -> str | None:
+def _why_stale(spec: DatasetSpec, step: str, key: str, manifest: Manifest, is_intact: Callable[[str], bool]) -> str | None:
     record = manifest.steps.get(step)
     if record is None:
         return "never computed"

@@ -15,9 +15,7 @@ _PARTIAL = (".part", ".crdownload", ".download", ".aria2", ".partial", ".incompl
 _TEXTS = re.compile(
     r"(readme|licen[cs]e|copying|changelog|citation|notice)([._-].*)?(\.(txt|md|rst|pdf|html|cff))?", re.IGNORECASE
 )
-_COPY = re.compile(
-    r"^(?P<stem>.+?)(?: \((?P<n>\d+)\)| - Copy(?: \(\d+\))?| copy(?: \d+)?)(?P<ends>(?:\.[A-Za-z0-9]+)+)$"
-)
+_COPY = re.compile(r"^(?P<stem>.+?)(?: \((?P<n>\d+)\)| - Copy(?: \(\d+\))?| copy(?: \d+)?)(?P<ends>(?:\.[A-Za-z0-9]+)+)$")
 
 
 def junk_reason(path: str) -> str | None:

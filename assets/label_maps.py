@@ -39,7 +39,7 @@ def read_labels(spec: DatasetSpec, image: RawImage, file: str) -> RasLabels:
     """Read a label map to its end.
 
     Raises:
-        BadInputError: The file is not whole, holds values that are no whole numbers of 0 to 65535, or ids that the spec does not know.
+        BadInputError: The file is not whole, holds values other than whole numbers of 0 to 65535, or unknown ids.
     """
     stored = _read_compact(image, file)
     counts = {number: count for number, count in sorted(id_counts(stored).items()) if number}
@@ -59,10 +59,10 @@ def read_labels(spec: DatasetSpec, image: RawImage, file: str) -> RasLabels:
 def _read_compact(image: RawImage, file: str) -> npt.NDArray[Any]:
     """The label map in stored order, in the smallest unsigned type that holds it."""
     extent = image.shape[image.slab_axis]
-    edges = [*range(0, extent, SLAB_PLANES), extent]
+    bounds = [(start, min(start + SLAB_PLANES, extent)) for start in range(0, extent, SLAB_PLANES)]
     whole = np.zeros(image.shape, np.uint8, order="F")
     offenders = NO_OFFENDERS
-    for slab in image.slabs(list(zip(edges[:-1], edges[1:], strict=True))):
+    for slab in image.slabs(bounds):
         labels, offenders = compact_labels(slab.voxels, offenders)
         if labels.dtype.itemsize > whole.dtype.itemsize:
             whole = whole.astype(labels.dtype, order="F")
@@ -77,9 +77,7 @@ def _read_compact(image: RawImage, file: str) -> npt.NDArray[Any]:
 def _refuse_values(offenders: Offenders, file: str) -> None:
     shown = ", ".join(f"{value:g} ({count} voxels)" for value, count in offenders.examples)
     if offenders.n_not_whole == 0:
-        detail = (
-            f"label ids are 0 to 65535, but {offenders.n_out_of_range} voxels hold unexpected values such as {shown}"
-        )
+        detail = f"label ids are 0 to 65535, but {offenders.n_out_of_range} voxels hold unexpected values such as {shown}"
         raise BadInputError(Code.UNKNOWN_LABEL, detail, file=file)
     detail = (
         f"{offenders.n_not_whole} voxels hold non-integer values such as {shown}: "
@@ -94,9 +92,7 @@ def _refuse_unknown(spec: DatasetSpec, counts: dict[int, int], file: str) -> Non
         shown = ", ".join(f"{number} ({count} voxels)" for number, count in list(unknown.items())[:5])
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
         known = ", ".join(f"{number} {label.name}" for number, label in spec.labels.items())
-        raise BadInputError(
-            Code.UNKNOWN_LABEL, f"unexpected label ids {shown}{more}; the spec knows {known}", file=file
-        )
+        raise BadInputError(Code.UNKNOWN_LABEL, f"unexpected label ids {shown}{more}; the spec knows {known}", file=file)
 
 
 def hash_labels(labels: RasLabels) -> str:
@@ -112,8 +108,6 @@ def hash_labels(labels: RasLabels) -> str:
         block[:] = 0
         first, last = max(low, start), min(high, start + len(block))
         if first < last:
-            block[first - start : last - start, oj : oj + cj, oi : oi + ci] = labels.crop[
-                :, :, first - low : last - low
-            ].T
+            block[first - start : last - start, oj : oj + cj, oi : oi + ci] = labels.crop[:, :, first - low : last - low].T
         content.add((start, 0, 0), block)
     return content.hexdigest()

@@ -57,9 +57,7 @@ def compile_pattern(text: str, fields: Mapping[str, str]) -> Pattern:
         end = token.end()
         if field := token["field"]:
             if field not in fields:
-                raise ValueError(
-                    f"pattern {text!r} names {{{field}}}, which the spec does not define; known: {sorted(fields)}"
-                )
+                raise ValueError(f"pattern {text!r} names {{{field}}}, which the spec does not define; known: {sorted(fields)}")
             parts.append(f"(?P={field})" if field in seen else f"(?P<{field}>{fields[field]})")
             seen.add(field)
         elif deep := token["deep"]:

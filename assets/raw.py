@@ -215,9 +215,7 @@ class _Sorter:
     def _judge_copy(self, path: str, original: str) -> str:
         same = filecmp.cmp(self.root / path, self.root / original, shallow=False)
         code = Code.EXACT_COPY if same else Code.ALTERED_COPY
-        detail = f"a copy of {original}" + (
-            "" if same else " with other content; decide which one is right and remove the other"
-        )
+        detail = f"a copy of {original}" + ("" if same else " with other content; decide which one is right and remove the other")
         self.findings.append(finding(code, detail, file=path))
         return detail
 
@@ -228,9 +226,7 @@ class _Sorter:
         """What was found, once every file has its place."""
         self._claim_companions()
         unclaimed = [f.path for f in self.files.values() if f.state == "unclaimed"]
-        self.findings += [
-            finding(Code.UNCLAIMED_FILE, "no pattern of the spec claims it", file=path) for path in unclaimed
-        ]
+        self.findings += [finding(Code.UNCLAIMED_FILE, "no pattern of the spec claims it", file=path) for path in unclaimed]
         if self.synthetic:
             detail = "the raw data are made up (phantoms); nothing clinical can be learned from this dataset"
             self.findings.append(finding(Code.SYNTHETIC, detail, file=SYNTHETIC_MARKER))

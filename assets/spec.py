@@ -135,7 +135,8 @@ class RawLayout(_Part):
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
-        for name, source in {**self.series, **self.labels}.items():
+        sources: list[tuple[str, SeriesSource | LabelsSource]] = [*self.series.items(), *self.labels.items()]
+        for name, source in sources:
             if "{subject}" not in source.path:
                 raise ValueError(f"the path of {name} has no {{subject}}: {source.path}")
             if ("{scan}" in source.path) != (self.scan is not None):
@@ -180,7 +181,7 @@ class SplitPolicy(_Part):
         seed: Enters the hash that decides; another seed is another split.
     """
 
-    test_share: float = Field(0.3, gt=0, lt=1)
+    test_share: float = Field(default=0.3, gt=0, lt=1)
     seed: int = 1024
 
 
@@ -200,7 +201,7 @@ class Expect(_Part):
     intensity: tuple[float, float] | None = None
     spacing_mm: tuple[float, float] = (0.01, 20.0)
     nonfinite_voxels: Literal["error", "keep"] = "error"
-    quarantined_share: float = Field(0.25, ge=0, le=1)
+    quarantined_share: float = Field(default=0.25, ge=0, le=1)
     counts: dict[str, dict[str, int]] = Field(default_factory=dict)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -127,18 +128,18 @@ def _recall_volumes(dataset: Dataset, build: SubjectBuild, before: Manifest | No
     return [_label_map(dataset, row) for row in build.volumes.filter(kind="labels").iter_rows(named=True)]
 
 
-def _label_map(dataset: Dataset, row: Mapping[str, object]) -> LabelMap:
+def _label_map(dataset: Dataset, row: Mapping[str, Any]) -> LabelMap:
     volume = open_volume(dataset.store.root / str(row["path"]))
     start, stop = (tuple(corner) for corner in volume.attributes["labelled_box"])
     i, j, k = volume.shape_ijk
-    x, y, z = row["spacing_mm"]  # type: ignore[misc]
+    x, y, z = row["spacing_mm"]
     return LabelMap(
         dataset.spec.slug,
         str(row["subject"]),
         str(row["scan"]),
         str(row["series"]),
         str(row["labels_name"]),
-        str(row["source_paths"][0]),  # type: ignore[index]
+        str(row["source_paths"][0]),
         volume.crop(start, stop),
         start,
         (i, j, k),

@@ -116,8 +116,10 @@ class _ScanBuilder:
     def build(self) -> None:
         layout = self.spec.layout
         stages: list[list[Callable[[], None]]] = [
-            [partial(self._open_series, name, layout.series[name]) for name in self.scan.series]
-            + [partial(self._open_labels, name, layout.labels[name]) for name in self.scan.labels],
+            [
+                *(partial(self._open_series, name, layout.series[name]) for name in self.scan.series),
+                *(partial(self._open_labels, name, layout.labels[name]) for name in self.scan.labels),
+            ],
             [partial(self._compare_grids, name) for name in self.scan.labels],
             [partial(self._read_labels, name) for name in self.scan.labels],
             [partial(self._store_images, path) for path in dict.fromkeys(self.scan.series.values())],
@@ -183,9 +185,7 @@ class _ScanBuilder:
 
     def _store_images(self, path: str) -> None:
         source = self.opened[path]
-        channels = {
-            self.spec.layout.series[name].channel or 0: name for name, p in self.scan.series.items() if p == path
-        }
+        channels = {self.spec.layout.series[name].channel or 0: name for name, p in self.scan.series.items() if p == path}
         groups = {c: self.out / series_path(self.subject, self.scan.scan, name) for c, name in channels.items()}
         stored = store_image(source.image, source.reorientation, groups)
         self._learn(source.image)

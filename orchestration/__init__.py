@@ -1,0 +1,1 @@
+"""The Dagster wiring and the `medfoundry` command."""

@@ -36,6 +36,4 @@ def build_definitions(specs: Iterable[DatasetSpec], layout: Layout, *, by_subjec
             sensors.append(raw_folder_sensor(dataset, job, chain.partitions))
     if by_subject:
         sensors.append(follow_subjects())
-    return dg.Definitions(
-        assets=assets, jobs=jobs, schedules=schedules, sensors=sensors, executor=dg.in_process_executor
-    )
+    return dg.Definitions(assets=assets, jobs=jobs, schedules=schedules, sensors=sensors, executor=dg.in_process_executor)

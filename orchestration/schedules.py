@@ -11,9 +11,7 @@ from orchestration.rebuild import rebuild_requests
 NIGHTLY = "0 2 * * *"
 
 
-def nightly_schedule(
-    dataset: Dataset, job: AssetJob, partitions: dg.DynamicPartitionsDefinition
-) -> dg.ScheduleDefinition:
+def nightly_schedule(dataset: Dataset, job: AssetJob, partitions: dg.DynamicPartitionsDefinition) -> dg.ScheduleDefinition:
     """Rebuilds, at two in the morning, every subject that is not current; off until it is switched on."""
 
     @dg.schedule(
@@ -24,6 +22,8 @@ def nightly_schedule(
     )
     def nightly(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         requests = list(rebuild_requests(dataset, context.instance, partitions))
-        yield from requests or [dg.SkipReason("every subject is current")]
+        if not requests:
+            yield dg.SkipReason("every subject is current")
+        yield from requests
 
     return nightly

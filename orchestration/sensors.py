@@ -4,13 +4,10 @@ import dagster as dg
 
 from assets.dataset import Dataset
 from orchestration.jobs import AssetJob
-from orchestration.jobs import AssetJob
 from orchestration.rebuild import rebuild_requests
 
 
-def raw_folder_sensor(
-    dataset: Dataset, job: AssetJob, partitions: dg.DynamicPartitionsDefinition
-) -> dg.SensorDefinition:
+def raw_folder_sensor(dataset: Dataset, job: AssetJob, partitions: dg.DynamicPartitionsDefinition) -> dg.SensorDefinition:
     """Looks at the raw folder every minute and asks for what is new or changed; off until it is switched on."""
 
     @dg.sensor(

@@ -104,4 +104,3 @@ def why_lines(content: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield "  current: nothing to compute"
         for step, reason in entry["stale"].items():
             yield f"  {step}: {reason}"
-

@@ -1,0 +1,1 @@
+"""What the chain stands on: geometry, readers, the store."""

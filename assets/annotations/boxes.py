@@ -42,8 +42,4 @@ def boxes(spec: DatasetSpec, label_map: LabelMap) -> pl.DataFrame:
 def sample_rule() -> pl.Expr:
     """MedVision's rule for a box that becomes a benchmark sample (release 1.0.0)."""
     sides = pl.col("size_px")
-    return (
-        (pl.col("n_components") == 1)
-        & (sides.arr.get(0) >= SAMPLE_MIN_SIDE_PX)
-        & (sides.arr.get(1) >= SAMPLE_MIN_SIDE_PX)
-    )
+    return (pl.col("n_components") == 1) & (sides.arr.get(0) >= SAMPLE_MIN_SIDE_PX) & (sides.arr.get(1) >= SAMPLE_MIN_SIDE_PX)

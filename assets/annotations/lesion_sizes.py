@@ -66,8 +66,6 @@ def lesion_findings(spec: DatasetSpec, label_map: LabelMap, table: pl.DataFrame)
         cut = [axis for n, axis in enumerate("ijk") if low[n] == 0 or high[n] == label_map.shape_ijk[n] - 1]
         if cut and min(label_map.shape_ijk) > 1:
             name = spec.label_name(label_id)
-            detail = (
-                f"{name} ({label_id}) touches the volume's border along {', '.join(cut)}: its size is a lower bound"
-            )
+            detail = f"{name} ({label_id}) touches the volume's border along {', '.join(cut)}: its size is a lower bound"
             found.append(finding(Code.LESION_AT_BORDER, detail, file=label_map.file))
     return found
