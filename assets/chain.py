@@ -7,7 +7,7 @@ never stops its siblings. The same factory builds the chain in two scopes (`docs
 dynamic partition per subject, and as a whole, for a command without `--partition`. In both, what is current is not
 computed again.
 
-Annotations are real objects here, not strings: Dagster looks at the type of `context`.
+Annotations are real objects here, not strings, and `MaterializeResult` stays bare: Dagster looks at both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -103,7 +103,7 @@ def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsD
         tags=_tags(spec, "raw"),
         owners=OWNERS,
     )
-    def raw(context: dg.AssetExecutionContext) -> Any:
+    def raw(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
         found = _survey(dataset)
         _sync_partitions(context, found, partitions)
         table, key = found.raw_table(), found.raw_key()
@@ -296,7 +296,7 @@ def _index_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
         tags=_tags(spec, "index"),
         owners=OWNERS,
     )
-    def index(context: dg.AssetExecutionContext) -> Any:
+    def index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
         store = dataset.store
         current = _ready(lambda: store.tables_current("index", index_key(dataset), index_tables(dataset)))
         if current:
@@ -338,7 +338,7 @@ def _splits_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
         tags=_tags(spec, "splits"),
         owners=OWNERS,
     )
-    def splits(context: dg.AssetExecutionContext) -> Any:
+    def splits(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
         _ready(lambda: require_gate(dataset))
         table, findings = make_splits(dataset)
         verdict = gates.splits(spec, table)
