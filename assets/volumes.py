@@ -6,7 +6,7 @@ Images are streamed (`assets/image_stream.py`). Label maps are small once only t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from resources.geometry import (
     spacing_mm,
 )
 from resources.layout import labels_path, safe_name, scan_path, series_path
-from resources.ome_zarr import write_hierarchy, write_labels
+from resources.ome_zarr import slab_bounds, write_hierarchy, write_labels
 from resources.readers.image import RawImage, SourceFile
 from resources.readers.registry import open_image
 
@@ -111,6 +111,7 @@ class _ScanBuilder:
     synthetic: bool
     made: SubjectVolumes
     opened: dict[str, _Opened] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
     labels: dict[str, RasLabels] = field(default_factory=dict)
 
     def build(self) -> None:
@@ -126,16 +127,27 @@ class _ScanBuilder:
             [partial(self._store_labels, name) for name in self.scan.labels],
         ]
         for stage in stages:
-            for task in stage:
-                try:
-                    task()
-                except BadInputError as error:
-                    self.made.findings.append(error.finding)
+            self._attempt(stage)
             if self.made.has_error:
+                self._attempt([partial(self._prove, path) for path in self.opened if path not in self.read])
                 return
         attributes = {"dataset": self.spec.slug, "subject": self.subject, "scan": self.scan.scan}
         hierarchy = self.out / scan_path(self.subject, self.scan.scan)
         write_hierarchy(hierarchy, [safe_name(s) for s in self.scan.series], attributes)
+
+    def _attempt(self, tasks: Sequence[Callable[[], None]]) -> None:
+        for task in tasks:
+            try:
+                task()
+            except BadInputError as error:
+                self.made.findings.append(error.finding)
+
+    def _prove(self, path: str) -> None:
+        """Read a file of a subject that is refused already: that it is damaged must be told now, not after the next repair."""
+        image = self.opened[path].image
+        for _ in image.slabs(slab_bounds(image.shape[image.slab_axis], flipped=False)):
+            continue
+        self._learn(image)
 
     def _open(self, path: str, assume_orientation: str | None) -> _Opened:
         image = open_image(self.raw_root / path, name=path, assume_orientation=assume_orientation)
@@ -172,6 +184,7 @@ class _ScanBuilder:
 
     def _read_labels(self, name: str) -> None:
         path = self.scan.labels[name]
+        self.read.add(path)
         self.labels[name] = read_labels(self.spec, self.opened[path].image, path)
         self._learn(self.opened[path].image)
         if not self.labels[name].counts:
@@ -185,6 +198,7 @@ class _ScanBuilder:
 
     def _store_images(self, path: str) -> None:
         source = self.opened[path]
+        self.read.add(path)
         channels = {self.spec.layout.series[name].channel or 0: name for name, p in self.scan.series.items() if p == path}
         groups = {c: self.out / series_path(self.subject, self.scan.scan, name) for c, name in channels.items()}
         stored = store_image(source.image, source.reorientation, groups)
