@@ -105,6 +105,8 @@ def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsD
     )
     def raw(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
         found = _survey(dataset)
+        for path in dataset.store.clean():
+            context.log.info(f"{spec.slug}: removed {path}, which no manifest names: a run was interrupted")
         _sync_partitions(context, found, partitions)
         table, key = found.raw_table(), found.raw_key()
         verdict = gates.raw(spec, table)

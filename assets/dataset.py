@@ -85,9 +85,8 @@ class Survey:
         return frame(RAW, rows)
 
     def raw_key(self) -> str:
-        """Changes when the raw table does; what is made of the files leaves it alone."""
-        columns = ("path", "subject", "scan", "role", "state", "reason", "size", "mtime_ns", "sha256", "synthetic")
-        return digest(self.raw_table().select(columns).rows())
+        """Changes when the raw table or what was found does; what is made of the files leaves it alone."""
+        return digest([self.raw_table().rows(), [str(f) for f in self.tree.findings]])
 
 
 def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
