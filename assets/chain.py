@@ -117,7 +117,8 @@ def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsD
             context.log.info(f"{spec.slug}: {finding}")
         context.log.info(f"{spec.slug}: {len(found.tree.subjects)} subjects, {len(found.stale)} to compute")
         check = events.check_result(verdict, "raw_files", [spec.slug])
-        return dg.MaterializeResult(metadata=events.raw_metadata(found, table), check_results=[check])
+        version, metadata = dg.DataVersion(events.RAW_VERSION), events.raw_metadata(found, table)
+        return dg.MaterializeResult(metadata=metadata, check_results=[check], data_version=version)
 
     return raw
 
@@ -229,7 +230,8 @@ class _SubjectRun:
                 for subject in only:
                     self._describe(step, subject, manifests[subject], built.get(subject))
                 check = dg.AssetCheckResult(passed=True, check_name="suite", asset_key=[slug, step])
-                yield dg.MaterializeResult(asset_key=[slug, step], check_results=[check])
+                version = dg.DataVersion(manifests[only[0]].steps[step].key) if len(only) == 1 else None
+                yield dg.MaterializeResult(asset_key=[slug, step], check_results=[check], data_version=version)
             return
         for subject in only:
             for step in self.selected:

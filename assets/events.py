@@ -23,6 +23,9 @@ from resources.manifest import Manifest
 
 Metadata = dict[str, Any]
 
+RAW_VERSION = "raw"
+"""Data version of every survey of a raw folder: which subjects it makes stale is for their keys to say, not for Dagster."""
+
 _MOST_ROWS = 50
 
 
@@ -107,7 +110,13 @@ def subject_metadata(dataset: Dataset, step: str, manifest: Manifest, outcome: O
 
 def version_tags(spec: DatasetSpec, step: str, manifest: Manifest) -> dict[str, str]:
     """Tags that let Dagster tell whether a subject is stale."""
-    return {"dagster/data_version": manifest.steps[step].key, "dagster/code_version": code_version(spec, step)}
+    upstream = (spec.slug, RAW_VERSION) if step == "volumes" else (f"{spec.slug}/volumes", manifest.steps["volumes"].key)
+    return {
+        "dagster/data_version": manifest.steps[step].key,
+        "dagster/data_version_is_user_provided": "true",
+        "dagster/code_version": code_version(spec, step),
+        f"dagster/input_data_version/{upstream[0]}": upstream[1],
+    }
 
 
 def summary_metadata(found: Survey, step: str, manifests: Mapping[str, Manifest | None], outcomes: Sequence[Outcome]) -> Metadata:
