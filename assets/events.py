@@ -10,6 +10,7 @@ from typing import Any
 import dagster as dg
 import polars as pl
 from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
+from dagster._core.definitions.data_version import NULL_EVENT_POINTER
 
 from assets.build import Outcome
 from assets.dataset import Dataset, Survey
@@ -116,6 +117,7 @@ def version_tags(spec: DatasetSpec, step: str, manifest: Manifest) -> dict[str, 
         "dagster/data_version_is_user_provided": "true",
         "dagster/code_version": code_version(spec, step),
         f"dagster/input_data_version/{upstream[0]}": upstream[1],
+        f"dagster/input_event_pointer/{upstream[0]}": NULL_EVENT_POINTER,
     }
 
 
