@@ -236,9 +236,9 @@ class _SubjectRun:
         for subject in only:
             for step in self.selected:
                 if subject in bad:
-                    self._log_failed_check(step, subject, manifests[subject])
+                    yield self._failed_check(step, subject, manifests[subject])
                 else:
-                    self._log_materialization(step, subject, manifests[subject], built.get(subject))
+                    yield self._materialization(step, subject, manifests[subject], built.get(subject))
         details = {s: "; ".join(str(e.finding()) for e in manifests[s].errors()) for s in bad}
         text = "\n".join(f"{subject}: {detail}" for subject, detail in details.items())
         raise dg.Failure(f"{len(bad)} of {len(only)} subjects are quarantined\n{text}", metadata=details, allow_retries=False)
@@ -258,28 +258,27 @@ class _SubjectRun:
             known = self.context.instance.get_materialized_partitions(dg.AssetKey([slug, step]))
             for subject in good:
                 if subject not in known or (subject in built and step in built[subject].steps):
-                    self._log_materialization(step, subject, manifests[subject], built.get(subject))
+                    yield self._materialization(step, subject, manifests[subject], built.get(subject))
             metadata = events.summary_metadata(self.survey, step, manifests, outcomes)
             check = events.quarantine_check([slug, step], manifests, bad)
             yield dg.MaterializeResult(asset_key=[slug, step], metadata=metadata, check_results=[check])
             for subject in bad:
                 if subject in built:
-                    self._log_failed_check(step, subject, manifests[subject])
+                    yield self._failed_check(step, subject, manifests[subject])
 
-    def _log_materialization(self, step: str, subject: str, manifest: Any, outcome: Outcome | None) -> None:
+    def _materialization(self, step: str, subject: str, manifest: Any, outcome: Outcome | None) -> dg.AssetMaterialization:
+        """To be yielded: what goes through `context.log_event` is lost when the step fails before it yields."""
         dataset = self.survey.dataset
-        self.context.log_event(
-            dg.AssetMaterialization(
-                [dataset.spec.slug, step],
-                partition=subject,
-                metadata=events.subject_metadata(dataset, step, manifest, outcome),
-                tags=events.version_tags(dataset.spec, step, manifest),
-            )
+        return dg.AssetMaterialization(
+            [dataset.spec.slug, step],
+            partition=subject,
+            metadata=events.subject_metadata(dataset, step, manifest, outcome),
+            tags=events.version_tags(dataset.spec, step, manifest),
         )
 
-    def _log_failed_check(self, step: str, subject: str, manifest: Any) -> None:
+    def _failed_check(self, step: str, subject: str, manifest: Any) -> dg.AssetCheckEvaluation:
         key = dg.AssetKey([self.survey.dataset.spec.slug, step])
-        self.context.log_event(events.failed_evaluation(self.context.instance, key, subject, manifest))
+        return events.failed_evaluation(self.context.instance, key, subject, manifest)
 
 
 def _index_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.spec import DatasetSpec, load_catalog
+from assets.splits import position, split_subjects
+from assets.tables import SPLITS
+from resources.findings import Code
+
+NAMES = st.lists(st.integers(0, 99_999).map(lambda n: f"case_{n:05d}"), unique=True, max_size=60)
+SHARES = st.floats(0.01, 0.99)
+
+
+def spec_with(share: float = 0.3, seed: int = 1024) -> DatasetSpec:
+    content = load_catalog()["kits23"].model_dump()
+    return DatasetSpec.model_validate({**content, "split": {"test_share": share, "seed": seed}})
+
+
+def as_map(table: pl.DataFrame) -> dict[str, str]:
+    return dict(table.select("subject", "split").iter_rows())
+
+
+def test_the_position_is_the_documented_hash_as_a_fraction() -> None:
+    whole = blake2b(b"1024\x00kits23\x00case_00000", digest_size=8).hexdigest()
+    assert position(1024, "kits23", "case_00000") == int(whole, 16) / 16**16
+
+
+def test_positions_are_spread_evenly() -> None:
+    places = sorted(position(1024, "kits23", f"case_{n:05d}") for n in range(4000))
+    furthest = max(abs(place - (n + 0.5) / 4000) for n, place in enumerate(places))
+    assert furthest < 1.95 / 4000**0.5  # Kolmogorov-Smirnov at 0.1 %
+
+
+@given(NAMES, SHARES, st.integers(0, 2**31))
+def test_every_subject_is_in_exactly_one_split(names: list[str], share: float, seed: int) -> None:
+    table, _ = split_subjects(spec_with(share, seed), names)
+    assert dict(table.schema) == dict(pl.DataFrame(schema=dict(SPLITS)).schema)
+    assert sorted(table["subject"]) == sorted(names)
+    assert set(table["split"]) <= {"train", "test"}
+    assert all(table["reason"])
+
+
+@given(NAMES, st.randoms(use_true_random=False))
+def test_the_order_of_the_subjects_does_not_matter(names: list[str], random: object) -> None:
+    shuffled = list(names)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    table, findings = split_subjects(spec_with(), names)
+    again, findings_again = split_subjects(spec_with(), shuffled)
+    assert table.equals(again)
+    assert findings == findings_again
+
+
+@given(NAMES, NAMES, SHARES)
+def test_adding_subjects_moves_no_other_but_the_one_that_filled_an_empty_split(
+    names: list[str], more: list[str], share: float
+) -> None:
+    before, found = split_subjects(spec_with(share), names)
+    after, found_after = split_subjects(spec_with(share), list(dict.fromkeys([*names, *more])))
+    was, now = as_map(before), as_map(after)
+    moved = {subject for subject in names if was[subject] != now[subject]}
+    filled = {f.detail.split(": ", 1)[1].split(" ")[0] for f in (*found, *found_after)}
+    assert moved <= filled
+    if not found and not found_after and len(names) != 1:
+        assert not moved
+
+
+@given(NAMES, SHARES)
+def test_the_share_decides_unless_a_split_would_be_empty(names: list[str], share: float) -> None:
+    table, findings = split_subjects(spec_with(share), names)
+    expected = {name: "test" if position(1024, "kits23", name) < share else "train" for name in names}
+    different = {name for name, split in as_map(table).items() if split != expected[name]}
+    one_sided = len(names) > 1 and len(set(expected.values())) == 1
+    assert len(different) == len(findings) == one_sided
+    if one_sided:
+        (moved,) = different
+        nearest = min(names, key=lambda name: abs(position(1024, "kits23", name) - share))
+        assert moved == nearest
+        assert findings[0].code is Code.SPLIT_SHARE
+        assert moved in findings[0].detail
+        assert set(as_map(table).values()) == {"train", "test"}
+
+
+@given(NAMES, st.integers(1, 7), SHARES)
+def test_subjects_that_are_one_person_stay_together(names: list[str], people: int, share: float) -> None:
+    groups = {name: f"person_{int(name[5:]) % people}" for name in names if int(name[5:]) % 3}
+    table, _ = split_subjects(spec_with(share), names, groups)
+    assert table.group_by("group").agg(pl.col("split").n_unique())["split"].to_list() == [1] * table["group"].n_unique()
+    for subject, group in table.select("subject", "group").iter_rows():
+        assert group == groups.get(subject, subject)
+
+
+def test_another_seed_or_dataset_is_another_split() -> None:
+    names = [f"case_{n:05d}" for n in range(100)]
+    one, other = (as_map(split_subjects(spec_with(seed=seed), names)[0]) for seed in (1024, 1025))
+    assert one != other
+    assert position(1, "a", "x") != position(1, "b", "x")
+
+
+def test_no_subjects_make_an_empty_table() -> None:
+    table, findings = split_subjects(spec_with(), [])
+    assert table.height == 0
+    assert findings == []

@@ -1,0 +1,59 @@
+"""A small KiTS23 that went through its chain once; every test works on a copy of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from tests.data_makers import kits23
+from tests.orchestration.world import World, catalog_spec, copied
+
+SHAPE = (24, 26, 20)
+
+
+@pytest.fixture(autouse=True)
+def _preview_features() -> Iterator[None]:
+    """`orchestration.definitions` allows these; the tests build chains without it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        yield
+
+
+@pytest.fixture(scope="session")
+def raw_four(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root with the raw files of four subjects and nothing else."""
+    root = tmp_path_factory.mktemp("raw_four") / "data"
+    kits23(root / "raw" / "kits23", 4, shape=SHAPE)
+    return root
+
+
+@pytest.fixture(scope="session")
+def built_four(raw_four: Path, tmp_path_factory: pytest.TempPathFactory) -> World:
+    """The four, and everything made of them."""
+    with warnings.catch_warnings(), dg.DagsterInstance.ephemeral() as instance:
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        with copied(World(raw_four, catalog_spec(), instance), tmp_path_factory.mktemp("built_four") / "data") as world:
+            assert world.run().success
+            return world
+
+
+@pytest.fixture
+def world(built_four: World, tmp_path: Path) -> Iterator[World]:
+    """A built dataset of one's own, with a new event log."""
+    with copied(built_four, tmp_path / "data") as own:
+        yield own
+
+
+@pytest.fixture
+def fresh(raw_four: Path, tmp_path: Path) -> Iterator[World]:
+    """Raw files of one's own, nothing made of them, and an event log on disk."""
+    (tmp_path / "log").mkdir()
+    with dg.DagsterInstance.local_temp(str(tmp_path / "log")) as instance, dg.DagsterInstance.ephemeral() as none:
+        with copied(World(raw_four, catalog_spec(), none), tmp_path / "data") as own:
+            yield World(own.root, own.spec, instance)
