@@ -28,10 +28,10 @@ def multiscale(name: str, spacing_mm: Sequence[float], origin_mm: Sequence[float
     return {"multiscales": scales}
 
 
-def group_document(ome: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """The `zarr.json` of a group."""
+def group_document(ome: Mapping[str, Any], attributes: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The `zarr.json` of a group; None where it has no attributes of ours."""
     content: dict[str, Any] = {"ome": {"version": "0.5", **ome}} if ome else {}
-    if attributes:
+    if attributes is not None:
         content["medfoundry"] = dict(attributes)
     return {"zarr_format": 3, "node_type": "group", "attributes": content}
 

@@ -248,7 +248,7 @@ def write_labels(
     PendingWrite(group, array[where].write(values)).result()
     ome = multiscale(group.name, spacing_mm, origin_mm) | {"image-label": {"source": {"image": "../../"}}}
     _write_volume(group, ome, attributes)
-    _write_group(group.parent, {"labels": sorted(p.name for p in group.parent.iterdir() if p.is_dir())}, {})
+    _write_group(group.parent, {"labels": sorted(p.name for p in group.parent.iterdir() if p.is_dir())}, None)
 
 
 def write_hierarchy(group: Path, series: Sequence[str], attributes: Mapping[str, Any]) -> None:
@@ -263,7 +263,7 @@ def _write_volume(group: Path, ome: Mapping[str, Any], attributes: Mapping[str, 
     _write_group(group, ome, {**attributes, CHECKSUM: metadata_checksum(as_read, array)})
 
 
-def _write_group(group: Path, ome: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
+def _write_group(group: Path, ome: Mapping[str, Any], attributes: Mapping[str, Any] | None) -> None:
     text = json.dumps(group_document(ome, attributes), indent=1, sort_keys=True, allow_nan=False)
     (group / DOCUMENT).write_text(text + "\n", encoding="utf-8")
 

@@ -25,7 +25,7 @@ from resources import durable
 from resources.files import has_size, seal
 from resources.layout import Layout, manifest_path, subject_table_path
 from resources.manifest import FileRecord, Manifest, StepRecord, sealed, unsealed
-from resources.ome_zarr import StoreDamagedError
+from resources.ome_zarr import StoreDamagedError, StoredVolume, open_volume
 from resources.upkeep import LOCK, Damage, damages, dead_staging, orphans, remove
 
 DATASET_RECORD = "dataset.json"
@@ -70,7 +70,7 @@ class Staging:
 def parquet_bytes(table: pl.DataFrame) -> bytes:
     """A table as Parquet; the same table is always the same bytes."""
     buffer = io.BytesIO()
-    table.write_parquet(buffer, compression="zstd", compression_level=3, statistics=True)
+    table.rechunk().write_parquet(buffer, compression="zstd", compression_level=3, statistics=True)
     return buffer.getvalue()
 
 
@@ -235,12 +235,33 @@ class DatasetStore:
                 raise NotPublishedError(f"{self.slug} has no {table} of subject {subject}; materialize it first")
             return _read_parquet(self.root, recorded)
 
+    def open_volume(self, subject: str, path: str) -> StoredVolume:
+        """A published volume; `path` is that of its group, as the `volumes` table gives it.
+
+        Raises:
+            NotPublishedError: The subject's manifest does not name the volume.
+            StoreDamagedError: A file is missing, has another size, or cannot be read.
+        """
+        with self._reading():
+            manifest = self.manifest(subject)
+            steps = manifest.steps.values() if manifest else ()
+            files = [f for step in steps for f in step.files if f.path.startswith(f"{path}/")]
+            if not files:
+                raise NotPublishedError(f"{self.slug} has no volume {path}; materialize it first")
+            lost = next((f for f in files if not has_size(self.root / f.path, f.size)), None)
+            if lost is not None:
+                raise StoreDamagedError(f"{self.root / lost.path} is missing or not {lost.size} bytes; it must be rebuilt")
+            return open_volume(self.root / path)
+
     def dataset_record(self) -> DatasetRecord:
         """What is recorded of the dataset's tables; empty when there is nothing or it is damaged."""
+        return self._dataset_record() or DatasetRecord()
+
+    def _dataset_record(self) -> DatasetRecord | None:
         try:
             return DatasetRecord(**unsealed((self.root / DATASET_RECORD).read_bytes()))
         except (FileNotFoundError, ValueError, TypeError):
-            return DatasetRecord()
+            return None
 
     def write_tables(self, step: str, key: str, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any]) -> None:
         """Commit the tables of a dataset-level step, with the facts that belong to them.
@@ -305,7 +326,7 @@ class DatasetStore:
         """
         for path in self.damaged_manifests():
             yield Damage(path.relative_to(self.root).as_posix(), "cannot be read: damaged, or written by another version")
-        if (self.root / DATASET_RECORD).exists() and self.dataset_record() == DatasetRecord():
+        if (self.root / DATASET_RECORD).exists() and self._dataset_record() is None:
             yield Damage(DATASET_RECORD, "cannot be read")
         yield from damages(self.root, list(self.recorded_files()), progress)
 

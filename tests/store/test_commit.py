@@ -1,0 +1,202 @@
+"""What publishing, quarantining and withdrawing leave on the disk and show to readers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from resources.findings import Code, finding
+from resources.layout import labels_path, scan_path, series_path
+from resources.manifest import FindingRecord, Manifest, StepRecord
+from resources.store import DatasetStore, NotPublishedError, PublishConflictError, parquet_bytes
+from tests.store.products import make, manifest_of, publish, store_at, table, tree, versions_of, write_image
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> DatasetStore:
+    return store_at(tmp_path)
+
+
+def quarantined(subject: str) -> Manifest:
+    record = FindingRecord.of(finding(Code.TRUNCATED, "cut short", file="a.nii.gz"))
+    return manifest_of(subject, {}, "quarantined").model_copy(update={"findings": (record,)})
+
+
+def test_what_was_published_is_there_and_its_staging_is_gone(store: DatasetStore) -> None:
+    publish(store, "s", 1)
+    assert versions_of(store, "s") == {"volumes": 1, "boxes": 1}
+    manifest = store.manifest("s")
+    assert manifest is not None
+    assert store.is_intact(manifest, "volumes")
+    assert [path.name for path in (store.root / ".staging").iterdir()] == [".lock"]
+    assert {file.path for file in store.recorded_files()} | {"manifest/s.json"} == set(tree(store.root))
+
+
+def test_publishing_some_steps_keeps_the_others(store: DatasetStore) -> None:
+    publish(store, "s", 1)
+    before = tree(store.root)
+    publish(store, "s", 2, ("boxes",))
+    assert versions_of(store, "s") == {"volumes": 1, "boxes": 2}
+    after = tree(store.root)
+    assert {path for path in before if before[path] != after.get(path)} == {"boxes/s.parquet", "manifest/s.json"}
+
+
+def test_publishing_replaces_the_old_products_and_removes_what_the_new_ones_lack(store: DatasetStore) -> None:
+    with store.staging() as staging:
+        moved = make(staging, "s", 1, ("volumes", "boxes"))
+        extra = series_path("s", "follow-up", "ct")
+        write_image(staging.folder / extra, pl.DataFrame({"a": range(8)})["a"].to_numpy().reshape(2, 2, 2).astype("int16"))
+        moved["volumes"].append(scan_path("s", "follow-up"))
+        steps = {s: StepRecord(key="1", code_version=1, parameters={}, files=staging.seal(moved[s])) for s in moved}
+        store.publish(staging, manifest_of("s", steps), list(steps), [p for paths in moved.values() for p in paths])
+    assert store.open_volume("s", extra).shape_ijk == (2, 2, 2)
+    publish(store, "s", 2)
+    assert versions_of(store, "s") == {"volumes": 2, "boxes": 2}
+    assert not (store.root / scan_path("s", "follow-up")).exists()
+    other = store_at(store.root.parent.parent.parent / "other")
+    publish(other, "s", 2)
+    assert tree(store.root) == tree(other.root)
+
+
+def test_a_step_that_the_new_manifest_drops_is_withdrawn(store: DatasetStore) -> None:
+    publish(store, "s", 1)
+    with store.staging() as staging:
+        moved = make(staging, "s", 2, ("volumes",))["volumes"]
+        step = StepRecord(key="2", code_version=1, parameters={}, files=staging.seal(moved))
+        store.publish(staging, manifest_of("s", {"volumes": step}), ["volumes"], moved)
+    assert versions_of(store, "s") == {"volumes": 2}
+    assert not (store.root / "boxes").exists()
+
+
+def test_what_was_derived_from_products_that_have_been_replaced_is_refused(store: DatasetStore) -> None:
+    publish(store, "s", 1)
+    before = store.manifest("s")
+    assert before is not None
+    with store.staging() as staging:
+        moved = make(staging, "s", 1, ("boxes",))["boxes"]
+        publish(store, "s", 2)
+        published = tree(store.root / "manifest")
+        step = StepRecord(key="x", code_version=1, parameters={}, files=staging.seal(moved))
+        manifest = before.model_copy(update={"steps": {**before.steps, "boxes": step}})
+        with pytest.raises(PublishConflictError, match="volumes of subject s was published anew"):
+            store.publish(staging, manifest, ["boxes"], moved)
+    assert versions_of(store, "s") == {"volumes": 2, "boxes": 2}
+    assert tree(store.root / "manifest") == published
+
+
+def test_a_quarantined_subject_keeps_its_reason_and_nothing_else(store: DatasetStore) -> None:
+    publish(store, "s", 1)
+    publish(store, "t", 1)
+    store.quarantine(quarantined("s"))
+    manifest = store.manifest("s")
+    assert manifest is not None
+    assert [f.finding() for f in manifest.errors()] == [finding(Code.TRUNCATED, "cut short", file="a.nii.gz")]
+    assert not [path for path in tree(store.root) if "/s" in path and path != "manifest/s.json"]
+    assert versions_of(store, "t") == {"volumes": 1, "boxes": 1}
+    with pytest.raises(NotPublishedError):
+        store.read_subject_table("boxes", "s")
+    publish(store, "s", 2)
+    assert versions_of(store, "s") == {"volumes": 2, "boxes": 2}
+
+
+def test_a_withdrawn_subject_leaves_no_trace(store: DatasetStore) -> None:
+    publish(store, "t", 1)
+    before = tree(store.root)
+    publish(store, "s", 1)
+    store.withdraw("s")
+    assert tree(store.root) == before
+    assert set(store.manifests()) == {"t"}
+    store.withdraw("nobody")
+
+
+def test_a_staging_folder_is_discarded_unless_published(store: DatasetStore) -> None:
+    with store.staging() as staging:
+        make(staging, "s", 1, ("volumes",))
+        assert tree(staging.folder) != {}
+    assert tree(store.root) == {}
+    assert store.manifest("s") is None
+
+
+def test_dataset_tables_carry_their_key_and_facts(store: DatasetStore) -> None:
+    assert not store.tables_current("index", "k", ["boxes"])
+    store.write_tables("index", "k", {"boxes": table(1), "ledger": table(2)}, {"gate": {"passed": True}})
+    store.write_tables("splits", "q", {"splits": table(3)}, {})
+    assert_frame_equal(store.read_table("ledger"), table(2))
+    assert store.tables_current("index", "k", ["boxes", "ledger"])
+    assert store.tables_current("splits", "q", ["splits"])
+    assert not store.tables_current("index", "other", ["boxes"])
+    assert not store.tables_current("index", "k", ["boxes", "never"])
+    assert store.dataset_record().facts == {"gate": {"passed": True}}
+    (store.root / "ledger.parquet").write_bytes(b"")
+    assert not store.tables_current("index", "k", ["boxes", "ledger"])
+
+
+def test_equal_tables_are_equal_bytes() -> None:
+    frame = pl.DataFrame({"s": ["b", "a"] * 50_000, "x": [0.1, None] * 50_000, "p": [[1, 2], []] * 50_000})
+    assert parquet_bytes(frame) == parquet_bytes(frame.clone())
+    assert parquet_bytes(frame) == parquet_bytes(pl.concat([frame[:70_001], frame[70_001:]], rechunk=False))
+
+
+def test_odd_identifiers_stay_inside_the_products_folder(store: DatasetStore, tmp_path: Path) -> None:
+    subjects = ["../../evil", "a/b", "a b", "a_b", "", "ä", "x.json", "labels"]
+    for number, subject in enumerate(subjects):
+        publish(store, subject, number + 1)
+    for number, subject in enumerate(subjects):
+        assert versions_of(store, subject) == {"volumes": number + 1, "boxes": number + 1}
+    assert set(store.manifests()) == set(subjects)
+    assert [path.name for path in tmp_path.iterdir()] == ["products"]
+    assert list(store.verify()) == []
+
+
+def test_clean_removes_what_nothing_records_and_nothing_else(store: DatasetStore) -> None:
+    publish(store, "s", 1)
+    store.write_tables("index", "k", {"boxes": table(1)}, {})
+    (store.root / "records").mkdir()
+    (store.root / "records" / "1.png").write_bytes(b"kept by its own step")
+    before = tree(store.root)
+    shutil.copytree(store.root / "volumes" / "s", store.root / "volumes" / "lost")
+    for path in ("boxes/lost.parquet", "old.parquet", ".dataset.json.7.tmp", "manifest/.s.json.7.tmp", "previews/lost.png"):
+        (store.root / path).parent.mkdir(exist_ok=True)
+        (store.root / path).write_bytes(b"x")
+    (store.root / ".staging" / "dead").mkdir()
+    (store.root / ".staging" / "dead" / "half").write_bytes(b"x")
+    removed = store.clean()
+    assert tree(store.root) == before
+    assert set(removed) >= {"boxes/lost.parquet", "old.parquet", ".staging/dead"}
+    assert not (store.root / "volumes" / "lost").exists()
+    assert not (store.root / "previews").exists()
+    assert store.clean() == []
+
+
+def test_clean_spares_the_products_of_a_manifest_it_cannot_read(store: DatasetStore) -> None:
+    publish(store, "s.1", 1)
+    publish(store, "t", 1)
+    before = tree(store.root)
+    path = store.root / "manifest" / "s.1.json"
+    path.write_bytes(path.read_bytes().replace(b'"schema_version": 1', b'"schema_version": 2'))
+    assert store.clean() == []
+    assert set(tree(store.root)) == set(before)
+    assert labels_path("s.1", "0", "ct", "masses") + "/zarr.json" in before
+
+
+def test_live_staging_is_not_taken_for_dead(store: DatasetStore) -> None:
+    with store.staging() as staging:
+        make(staging, "s", 1, ("volumes",))
+        held = tree(staging.folder)
+        assert store.recover() == []
+        assert store.clean() == []
+        assert tree(staging.folder) == held
+
+
+def test_reading_needs_no_right_to_write(store: DatasetStore) -> None:
+    publish(store, "s", 1)
+    store.write_tables("index", "k", {"boxes": table(1)}, {})
+    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*")}
+    assert versions_of(store, "s") == {"volumes": 1, "boxes": 1}
+    assert_frame_equal(store.read_table("boxes"), table(1))
+    assert list(store.verify()) == []
+    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*")} == before
