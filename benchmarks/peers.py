@@ -1,0 +1,187 @@
+"""How others do the same work: the published way, a lean one, and the least that any way must do.
+
+`published` follows the description of MedVision's build (arXiv 2511.18676): masks rewritten as uint16, reorientation through
+float64, and three planners that each load image and mask anew. 3-D boxes, which we do not make, are left out of it. `lean` is
+what a careful programmer would write with the same libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cv2
+import nibabel as nib
+import numpy as np
+import numpy.typing as npt
+from isal import igzip
+from scipy import ndimage
+
+Array = npt.NDArray[Any]
+
+PIECE = 1 << 20
+LEAST_PIXELS = 200
+"""Smaller components get no ellipse in the published way."""
+LEAST_CONTOUR = 5
+
+
+class Component(NamedTuple):
+    """One component as scipy finds it; rows and columns inclusive."""
+
+    axis: int
+    slice: int
+    label: int
+    number: int
+    row_min: int
+    row_max: int
+    col_min: int
+    col_max: int
+    pixels: int
+
+
+def slices(volume: Array) -> Iterator[tuple[int, int, Array]]:
+    """Every slice of the three planes."""
+    for axis in range(3):
+        for index in range(volume.shape[axis]):
+            yield axis, index, volume[(slice(None),) * axis + (index,)]
+
+
+def published_boxes(labels: Array) -> list[Component]:
+    """The detection planner: per slice the ids, per id scipy's components, per component a mask."""
+    found = []
+    for axis, index, pixels in slices(labels):
+        for label in np.unique(pixels):
+            if label == 0:
+                continue
+            marked, _ = ndimage.label(pixels == label)
+            for number, (rows, cols) in enumerate(ndimage.find_objects(marked), 1):
+                mask = marked == number
+                count = int(mask.sum())
+                edges = (rows.start, rows.stop - 1, cols.start, cols.stop - 1)
+                found.append(Component(axis, index, int(label), number, *edges, count))
+    return found
+
+
+def published_areas(labels: Array) -> list[tuple[int, int, int, int]]:
+    """The segmentation planner: pixels of every id in every slice."""
+    return [
+        (axis, index, int(label), int((pixels == label).sum()))
+        for axis, index, pixels in slices(labels)
+        for label in np.unique(pixels)
+        if label != 0
+    ]
+
+
+def published_sizes(labels: Array, lesions: tuple[int, ...], zooms: tuple[float, ...]) -> list[Any]:
+    """The biometry planner: an ellipse through the outline of every large component of a lesion label."""
+    found = []
+    for (axis, _, pixels), lesion in product(slices(labels), lesions):
+        binary = pixels == lesion
+        if not binary.any():
+            continue
+        marked, count = ndimage.label(binary)
+        spacing = np.array([z for n, z in enumerate(zooms) if n != axis])
+        for number in range(1, count + 1):
+            mask = marked == number
+            if mask.sum() >= LEAST_PIXELS:
+                found.append(_ellipse(mask, spacing))
+    return found
+
+
+def _ellipse(mask: Array, spacing: Array) -> Any:
+    contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    points = contours[0][:, 0, ::-1] * spacing
+    return cv2.fitEllipse(points.astype(np.float32)) if len(points) >= LEAST_CONTOUR else None
+
+
+def published(image: Path, labels: Path, out: Path, lesions: tuple[int, ...]) -> None:
+    """The whole subject in the published way; leaves `imaging.nii.gz` and `segmentation.nii.gz` in `out`."""
+    new_image, new_labels = out / "imaging.nii.gz", out / "segmentation.nii.gz"
+    _rewrite_mask(labels, new_labels)
+    _reorient_in_float(image, new_image)
+    _reorient_in_float(new_labels, new_labels)
+    zooms = nib.load(new_labels).header.get_zooms()
+    for planner in (published_areas, published_boxes, partial(published_sizes, lesions=lesions, zooms=zooms)):
+        loaded: Any = nib.load(new_image)
+        loaded.get_fdata()
+        mask: Any = nib.load(new_labels)
+        planner(mask.get_fdata())
+
+
+def _rewrite_mask(source: Path, target: Path) -> None:
+    mask: Any = nib.load(source)
+    header = mask.header.copy()
+    header.set_data_dtype(np.uint16)
+    header.set_slope_inter(1, 0)
+    nib.save(nib.Nifti1Image(mask.get_fdata().astype(np.uint16), mask.affine, header), target)
+
+
+def _reorient_in_float(source: Path, target: Path) -> None:
+    canonical: Any = nib.as_closest_canonical(nib.load(source))
+    values = canonical.get_fdata()
+    header = canonical.header.copy()
+    header.set_data_dtype(values.dtype)
+    nib.save(nib.Nifti1Image(values, canonical.affine, header), target)
+
+
+def lean(image: Path, labels: Path, out: Path, lesions: tuple[int, ...]) -> None:
+    """The whole subject with integers kept, one load, and scipy per slice on uint8; files as `published` leaves them."""
+    _reorient(image, out / "imaging.nii.gz")
+    mask = _reorient(labels, out / "segmentation.nii.gz")
+    values = np.asarray(mask.dataobj)
+    lean_components(values.astype(np.uint8, copy=False), lesions, mask.header.get_zooms())
+
+
+def _reorient(source: Path, target: Path) -> Any:
+    loaded: Any = nib.load(source)
+    header = loaded.header.copy()
+    plain = nib.Nifti1Image(np.asarray(loaded.dataobj), loaded.affine, header)
+    canonical: Any = nib.as_closest_canonical(plain)
+    nib.save(canonical, target)
+    return canonical
+
+
+def lean_components(labels: Array, lesions: tuple[int, ...], zooms: tuple[float, ...]) -> int:
+    """Components, boxes, pixel counts, and ellipses of lesion components; returns how many components there are."""
+    total = 0
+    for axis, _, pixels in slices(labels):
+        if not pixels.any():
+            continue
+        spacing = np.array([z for n, z in enumerate(zooms) if n != axis])
+        for label in np.flatnonzero(np.bincount(pixels.ravel())[1:]) + 1:
+            marked, count = ndimage.label(pixels == label)
+            boxes = ndimage.find_objects(marked)
+            sizes = np.bincount(marked.ravel(), minlength=count + 1)
+            total += count
+            if label not in lesions:
+                continue
+            for number, box in enumerate(boxes, 1):
+                if sizes[number] >= LEAST_PIXELS:
+                    _ellipse(marked[box] == number, spacing)
+    return total
+
+
+class Floor:
+    """Inflate image and label map and copy them once, one thread, into memory that is there already."""
+
+    def __init__(self, files: tuple[Path, ...]) -> None:
+        self._files = files
+        size = max(self._inflated(path) for path in files)
+        self._first, self._second = np.zeros(size, np.uint8), np.zeros(size, np.uint8)
+
+    @staticmethod
+    def _inflated(path: Path) -> int:
+        header: Any = nib.Nifti1Header.from_fileobj(igzip.open(path), check=False)
+        return int(np.prod(header.get_data_shape())) * int(header.get_data_dtype().itemsize) + 4096
+
+    def run(self) -> None:
+        memory = self._first.data
+        for path in self._files:
+            done = 0
+            with igzip.open(path) as stream:
+                while count := stream.readinto(memory[done : done + PIECE]):
+                    done += count
+            np.copyto(self._second[:done], self._first[:done])
