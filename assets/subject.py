@@ -22,7 +22,7 @@ from assets.tables import SUBJECT_TABLES, concatenate
 from assets.volumes import SubjectVolumes, build_volumes
 from resources.findings import Code, Finding, Severity
 from resources.layout import preview_path, scan_path, subject_table_path
-from resources.manifest import FindingRecord, Manifest, SourceRecord, StepRecord
+from resources.manifest import FileRecord, FindingRecord, Manifest, SourceRecord, StepRecord
 from resources.ome_zarr import open_volume
 from resources.store import Staging
 
@@ -44,6 +44,7 @@ class SubjectBuild:
         steps: The steps that were computed.
         staging: Where their files are.
         moved: Files and folders to be moved into place, by step.
+        sealed: What those files hold, by step; they are on the disk.
         tables: Step -> its rows.
         volumes: The subject's `volumes` rows, computed now or before: what annotations are checked against.
         sources: The raw files.
@@ -56,6 +57,7 @@ class SubjectBuild:
     steps: tuple[str, ...]
     staging: Staging
     moved: dict[str, list[str]] = field(default_factory=dict)
+    sealed: dict[str, tuple[FileRecord, ...]] = field(default_factory=dict)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     volumes: pl.DataFrame = field(default_factory=pl.DataFrame)
     sources: tuple[SourceRecord, ...] = ()
@@ -72,7 +74,7 @@ class SubjectBuild:
 def build_subject(
     dataset: Dataset, raw: RawSubject, steps: tuple[str, ...], staging: Staging, before: Manifest | None, *, synthetic: bool
 ) -> SubjectBuild:
-    """Compute the given steps of one subject.
+    """Compute the given steps of one subject and seal their files, which takes the disk's time and so is a worker's to do.
 
     Raises:
         OSError: The staging folder cannot be written, or a stored product that is needed cannot be read.
@@ -87,6 +89,8 @@ def build_subject(
     for step in steps:
         if step != "volumes":
             _annotate(dataset.spec, step, label_maps, build)
+    for step in steps:
+        build.sealed[step] = staging.seal(build.moved[step])
     return build
 
 
@@ -167,18 +171,17 @@ def _keep(build: SubjectBuild, step: str, table: pl.DataFrame, start: float) -> 
 
 
 def manifest_of(dataset: Dataset, build: SubjectBuild, before: Manifest | None, *, synthetic: bool) -> Manifest:
-    """Seal the build and write down what it is; the manifest of a quarantined subject names no files."""
+    """Write down what the build is; the manifest of a quarantined subject names no files."""
     spec, state = dataset.spec, "quarantined" if build.quarantined else "published"
     upstream = volumes_key(spec, build.sources, synthetic=synthetic)
     keeps = before is not None and before.state == "published" and "volumes" not in build.steps and state == "published"
     steps = dict(before.steps) if before is not None and keeps else {}
     for step in build.steps:
-        sealed = () if build.quarantined else build.staging.seal(build.moved[step])
         steps[step] = StepRecord(
             key=upstream if step == "volumes" else derived_key(spec, step, upstream),
             code_version=CODE_VERSION[step],
             parameters=step_parameters(spec, step),
-            files=sealed,
+            files=() if build.quarantined else build.sealed[step],
             n_rows=0 if build.quarantined else build.tables[step].height,
         )
     findings = tuple(FindingRecord.of(f) for f in dict.fromkeys(build.findings))

@@ -8,6 +8,7 @@ import polars as pl
 from assets.annotations.planes import LabelMap, in_plane
 from assets.measure.components import Plane
 from assets.measure.ellipse import axes_mm, fill_holes
+from assets.measure.labels import tight_box
 from assets.spec import DatasetSpec
 from assets.tables import LESION_SIZES, concatenate, frame
 from resources.findings import Code, Finding, finding
@@ -58,12 +59,11 @@ def lesion_findings(spec: DatasetSpec, label_map: LabelMap, table: pl.DataFrame)
         )
         found.append(finding(Code.LESION_WITHOUT_AXES, detail, file=label_map.file))
     for label_id in spec.lesions:
-        where = np.argwhere(label_map.crop == label_id)
-        if len(where) == 0:
+        box = tight_box(label_map.crop == label_id)
+        if box is None:
             continue
-        low = where.min(0) + label_map.offset_ijk
-        high = where.max(0) + label_map.offset_ijk
-        cut = [axis for n, axis in enumerate("ijk") if low[n] == 0 or high[n] == label_map.shape_ijk[n] - 1]
+        sides = zip("ijk", box, label_map.offset_ijk, label_map.shape_ijk, strict=True)
+        cut = [axis for axis, (low, stop), offset, extent in sides if offset + low == 0 or offset + stop == extent]
         if cut and min(label_map.shape_ijk) > 1:
             name = spec.label_name(label_id)
             detail = f"{name} ({label_id}) touches the volume's border along {', '.join(cut)}: its size is a lower bound"
