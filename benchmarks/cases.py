@@ -34,6 +34,7 @@ class Case:
 
     name: str
     root: Path
+    drawn: bool = False
 
     @property
     def folder(self) -> Path:
@@ -88,7 +89,7 @@ def phantom(scratch: Path, shape: tuple[int, int, int] = (512, 512, _PHANTOM_SLI
     lesions = (Lesion("right", "tumour", (46, 38, 42), 0.45), Lesion("left", "cyst", (24, 24, 22), -0.5))
     random = np.random.default_rng(2023)
     shapes = place(abdomen(lesions, random), 1.0, grid.centre_ras_mm())
-    case = Case(name, scratch)
+    case = Case(name, scratch, drawn=True)
     image, affine = to_stored(draw_ct(shapes, grid, noise_hu=14, random=random), grid.affine, "IPL")
     labels, _ = to_stored(draw_labels(shapes, grid), grid.affine, "IPL")
     write(case.image, image, affine)
