@@ -57,7 +57,7 @@ class Outcome:
 
 @dataclass
 class Progress:
-    """How far a run is; `report` is called with one line every few seconds and at the end."""
+    """How many subjects are computed; `report` is called with one line every few seconds and at the end."""
 
     total: int
     report: Callable[[str], None]
@@ -116,7 +116,7 @@ def build_subjects(
         BuildFailedError: Some subjects could be neither made nor quarantined. Raised last: all others are done.
     """
     progress = Progress(len(plans), report)
-    run = _Run(survey, gate)
+    run = _Run(survey, gate, progress)
     order = sorted(plans, key=lambda plan: -_raw_bytes(survey.tree.subjects[plan.subject]))
     n_workers = min(workers or os.cpu_count() or 1, max(len(plans), 1))
     queue = iter(order)
@@ -131,12 +131,8 @@ def build_subjects(
             for future in finished:
                 run.collect(waiting.pop(future), future)
             if run.is_due() or (not waiting and run.ready):
-                for outcome in run.publish():
-                    progress.step()
-                    yield outcome
-        for outcome in run.publish():
-            progress.step()
-            yield outcome
+                yield from run.publish()
+        yield from run.publish()
     if run.failures:
         shown = "; ".join(f"{subject}: {error!r}" for subject, error in run.failures.items())
         error = next(iter(run.failures.values()))
@@ -153,6 +149,7 @@ class _Run:
 
     survey: Survey
     gate: Gate
+    progress: Progress
     ready: list[tuple[SubjectBuild, ExitStack]] = field(default_factory=list)
     failures: dict[str, BaseException] = field(default_factory=dict)
     chunk_started: float = field(default_factory=time.monotonic)
@@ -175,6 +172,7 @@ class _Run:
 
     def collect(self, plan: SubjectPlan, future: Future[SubjectBuild]) -> None:
         """Take a worker's result."""
+        self.progress.step()
         error = future.exception()
         stack = self.stacks.pop(plan.subject, ExitStack())
         if error is not None:
