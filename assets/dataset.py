@@ -14,6 +14,7 @@ from assets.incremental import Fingerprints, SubjectPlan, digest, plan_subject
 from assets.raw import RawTree, discover
 from assets.spec import DatasetSpec
 from assets.tables import RAW, frame
+from resources.findings import Code
 from resources.layout import Layout
 from resources.manifest import Manifest
 from resources.ome_zarr import StoreDamagedError
@@ -47,7 +48,7 @@ class Survey:
         tree: What the raw folder holds.
         manifests: Subject -> what is recorded of it.
         plans: Subject -> what has to be done, for every subject of the raw folder.
-        vanished: Subjects that have products but no raw files any more.
+        vanished: Subjects that have products but no raw files any more; none while some folder cannot be listed.
         rehashed: Content hashes of files that were touched, which no manifest vouches for: (path, size, mtime_ns) -> sha256.
     """
 
@@ -119,7 +120,8 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
             partial(dataset.store.is_intact, manifest) if manifest else lambda _: False,
             synthetic=tree.synthetic,
         )
-    vanished = tuple(sorted(set(manifests) - set(tree.subjects)))
+    hidden = any(f.code is Code.UNREADABLE for f in tree.findings)
+    vanished = () if hidden else tuple(sorted(set(manifests) - set(tree.subjects)))
     rehashed |= {mark: content for mark, content in fingerprints.known.items() if mark not in vouched}
     return Survey(dataset, tree, manifests, plans, vanished, rehashed)
 

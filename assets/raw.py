@@ -105,8 +105,13 @@ def discover(spec: DatasetSpec, root: Path) -> RawTree:
     if not root.is_dir() or next(root.iterdir(), None) is None:
         raise RawDataMissingError(_what_to_download(spec, root))
     sorter = _Sorter(spec, root)
-    for path, status in _walk(root):
+    unlisted: list[OSError] = []
+    for path, status in _walk(root, unlisted):
         sorter.place(path, status)
+    for error in unlisted:
+        folder = Path(error.filename).relative_to(root).as_posix()
+        detail = f"the folder cannot be listed: {error.strerror}; what it holds is not known"
+        sorter.findings.append(finding(Code.UNREADABLE, detail, file=folder))
     tree = sorter.tree()
     if not tree.subjects:
         raise RawDataMissingError(
@@ -126,12 +131,11 @@ def _what_to_download(spec: DatasetSpec, root: Path) -> str:
     )
 
 
-def _walk(root: Path) -> Iterator[tuple[str, os.stat_result | OSError]]:
-    """Every file below `root`, sorted, with its status; links are followed, folders that are links only inside the tree."""
-    real_root = root.resolve()
-    for folder, folders, names in os.walk(root, followlinks=True):
+def _walk(root: Path, unlisted: list[OSError]) -> Iterator[tuple[str, os.stat_result | OSError]]:
+    """Every file below `root`, sorted, with its status; links are followed. What cannot be listed goes to `unlisted`."""
+    for folder, folders, names in os.walk(root, onerror=unlisted.append, followlinks=True):
         here = Path(folder)
-        folders[:] = sorted(f for f in folders if not (here / f).is_symlink() or _inside(here / f, real_root))
+        folders[:] = sorted(f for f in folders if not (here / f).is_symlink() or _leads_on(here / f, root))
         for name in sorted(names):
             path = here / name
             try:
@@ -141,10 +145,11 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result | OSError]]:
             yield path.relative_to(root).as_posix(), status
 
 
-def _inside(link: Path, root: Path) -> bool:
-    """A linked folder is followed when it does not lead back to one of its own parents."""
+def _leads_on(link: Path, root: Path) -> bool:
+    """A linked folder is followed when it does not lead back to a folder on the way to it, or to one that holds such a folder."""
     target = link.resolve()
-    return not root.is_relative_to(target) and not link.parent.resolve().is_relative_to(target)
+    way = (folder for folder in link.parents if folder.is_relative_to(root))
+    return not any(folder.resolve().is_relative_to(target) for folder in way)
 
 
 @dataclass
@@ -213,7 +218,12 @@ class _Sorter:
         self.files[path] = FileEntry(path, size, mtime, "unclaimed", reason=reason)
 
     def _judge_copy(self, path: str, original: str) -> str:
-        same = filecmp.cmp(self.root / path, self.root / original, shallow=False)
+        try:
+            same = filecmp.cmp(self.root / path, self.root / original, shallow=False)
+        except OSError as error:
+            detail = f"looks like a copy of {original} but cannot be read: {error.strerror}"
+            self.findings.append(finding(Code.UNREADABLE, detail, file=path))
+            return detail
         code = Code.EXACT_COPY if same else Code.ALTERED_COPY
         detail = f"a copy of {original}" + ("" if same else " with other content; decide which one is right and remove the other")
         self.findings.append(finding(code, detail, file=path))
@@ -284,10 +294,17 @@ def _compare_listing(spec: DatasetSpec, root: Path, subjects: Iterable[str]) -> 
     try:
         content = json.loads((root / listing.file).read_text(encoding="utf-8-sig"))
         values = list(_pick(content, listing.each))
-    except (ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        detail = f"the list of subjects cannot be read: {error.strerror}"
+        yield finding(Code.UNREADABLE, detail, file=listing.file)
+        return
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         yield finding(Code.BAD_HEADER, f"the list of subjects cannot be read: {error}", file=listing.file)
         return
     names = {m.group() for value in values for m in re.finditer(_whole(spec.layout.subject), str(value))}
+    if not names:
+        detail = f"the list of subjects names none at {listing.each}"
+        yield finding(Code.BAD_HEADER, detail, file=listing.file)
     absent = sorted(names - set(subjects), key=natural_key)
     if absent:
         shown = ", ".join(absent[:10]) + (", ..." if len(absent) > 10 else "")

@@ -30,7 +30,7 @@ def build_definitions(specs: Iterable[DatasetSpec], layout: Layout, *, by_subjec
         chain = build_chain(dataset, gates, by_subject=by_subject)
         assets += chain.assets
         if by_subject:
-            job = subjects_job(spec, chain.partitions)
+            job = subjects_job(spec)
             jobs.append(job)
             schedules.append(nightly_schedule(dataset, job, chain.partitions))
             sensors.append(raw_folder_sensor(dataset, job, chain.partitions))

@@ -12,13 +12,12 @@ AssetJob = UnresolvedAssetJobDefinition
 """What `define_asset_job` returns; Dagster does not export its name."""
 
 
-def subjects_job(spec: DatasetSpec, partitions: dg.PartitionsDefinition[str]) -> AssetJob:
+def subjects_job(spec: DatasetSpec) -> AssetJob:
     """All per-subject steps of a dataset; index and splits follow by automation."""
     selection = dg.AssetSelection.assets(*([spec.slug, step] for step in subject_steps(spec)))
     return dg.define_asset_job(
         f"{spec.slug}_subjects_job",
         selection,
         description=f"Compute what is new or changed among the subjects of {spec.name}.",
-        partitions_def=partitions,
         tags={"dataset": spec.slug},
     )

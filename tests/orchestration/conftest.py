@@ -52,8 +52,14 @@ def world(built_four: World, tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def fresh(raw_four: Path, tmp_path: Path) -> Iterator[World]:
-    """Raw files of one's own, nothing made of them, and an event log on disk."""
+    """Raw files of one's own, and nothing made of them."""
+    with copied(World(raw_four, catalog_spec(), dg.DagsterInstance.ephemeral()), tmp_path / "data") as own:
+        yield own
+
+
+@pytest.fixture
+def on_disk(fresh: World, tmp_path: Path) -> Iterator[World]:
+    """The same with an event log on disk."""
     (tmp_path / "log").mkdir()
-    with dg.DagsterInstance.local_temp(str(tmp_path / "log")) as instance, dg.DagsterInstance.ephemeral() as none:
-        with copied(World(raw_four, catalog_spec(), none), tmp_path / "data") as own:
-            yield World(own.root, own.spec, instance)
+    with dg.DagsterInstance.local_temp(str(tmp_path / "log")) as instance:
+        yield World(fresh.root, fresh.spec, instance)

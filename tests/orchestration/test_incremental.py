@@ -287,3 +287,20 @@ def test_without_raw_data_the_run_says_what_to_download_and_that_there_is_a_demo
         assert not result.success
         for text in ("neheller/KiTS-Challenge-Imaging", str(tmp_path / "raw" / "kits23"), "make demo", "CC-BY-NC-SA-4.0"):
             assert text in reasons(result)
+
+
+def test_nothing_is_withdrawn_while_a_folder_cannot_be_listed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden, listed = world.subjects / "case_00002", os.scandir
+
+    def refuse(path: str) -> Any:
+        if Path(path) == hidden:
+            raise PermissionError(13, "Permission denied", path)
+        return listed(path)
+
+    before = world.files()
+    monkeypatch.setattr(os, "scandir", refuse)
+    found = survey(world.dataset)
+    assert "case_00002" not in found.plans
+    assert found.vanished == ()
+    world.run()
+    assert {p for p in before if "case_00002" in p} <= set(world.files())

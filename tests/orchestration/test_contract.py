@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.chain import build_chain
+from assets.dataset import Dataset
+from assets.incremental import subject_steps
+from assets.spec import load_catalog
+from expectations.gate import GreatExpectationsGates
+from resources.layout import Layout
+from tests import data_makers
+from tests.orchestration.world import World, catalog_spec, reasons
+
+CATALOG = sorted(load_catalog())
+
+
+@pytest.mark.parametrize("by_subject", [True, False])
+@pytest.mark.parametrize("slug", CATALOG)
+def test_every_spec_builds_its_chain(slug: str, tmp_path: Path, *, by_subject: bool) -> None:
+    spec = catalog_spec(slug)
+    chain = build_chain(Dataset(spec, Layout(tmp_path)), GreatExpectationsGates(), by_subject=by_subject)
+    keys = {key.to_user_string() for asset in chain.assets for key in asset.keys}
+    assert keys == {slug, *(f"{slug}/{step}" for step in (*subject_steps(spec), "index", "splits"))}
+    dg.Definitions.validate_loadable(dg.Definitions(assets=chain.assets))
+
+
+@pytest.mark.parametrize("slug", CATALOG)
+def test_every_spec_runs_on_the_miniature_of_its_layout(slug: str, tmp_path: Path) -> None:
+    make = getattr(data_makers, slug, None)
+    assert make is not None, f"tests/data_makers has no {slug}: add a maker of its true raw layout with the spec"
+    made = make(tmp_path / "raw" / slug)
+    with dg.DagsterInstance.ephemeral() as instance:
+        world = World(tmp_path, catalog_spec(slug), instance)
+        result = world.run()
+        assert result.success, reasons(result)
+        assert world.states() == dict.fromkeys(made, "used")
+        assert world.partitions() == sorted(made)
+        raw = world.dataset.store.read_table("raw")
+        assert not raw.filter(state="unclaimed").height
+        for step in subject_steps(world.spec):
+            table = world.dataset.store.read_table(step)
+            assert set(table["subject"]) == set(made)
+            assert world.logged(step) == set(made)
+        assert set(world.dataset.store.read_table("splits")["split"]) == {"train", "test"}
+        before = world.files()
+        assert world.run().success
+        assert world.files() == before

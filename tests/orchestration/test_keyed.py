@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.repository_definition import RepositoryDefinition
+
+from orchestration.build import build_definitions
+from resources.layout import Layout
+from tests.data_makers import kits23
+from tests.orchestration.conftest import SHAPE
+from tests.orchestration.world import RANGE_END, RANGE_START, World, altered, changed, failed_checks, reasons
+
+STEPS = ("volumes", "boxes", "mask_sizes", "lesion_sizes")
+CASES = [f"case_0000{n}" for n in range(4)]
+
+
+def published(world: World) -> list[str]:
+    return sorted(world.dataset.store.manifests())
+
+
+def test_one_partition_computes_and_logs_that_subject_alone(fresh: World) -> None:
+    fresh.register(*CASES)
+    result = fresh.run(*STEPS, partition="case_00001")
+    assert result.success, reasons(result)
+    assert published(fresh) == ["case_00001"]
+    assert all(fresh.logged(step) == {"case_00001"} for step in STEPS)
+
+
+def test_one_partition_runs_through_the_whole_chain(fresh: World) -> None:
+    fresh.register(*CASES)
+    result = fresh.run(partition="case_00001")
+    assert result.success, reasons(result)
+    assert fresh.states() == dict.fromkeys(CASES, "pending") | {"case_00001": "used"}
+    assert fresh.dataset.store.read_table("splits")["subject"].to_list() == ["case_00001"]
+
+
+def test_a_range_computes_and_logs_its_subjects_each_with_its_metadata(on_disk: World) -> None:
+    on_disk.register(*CASES)
+    result = on_disk.run(*STEPS, through=("case_00001", "case_00003"))
+    assert result.success, reasons(result)
+    assert published(on_disk) == CASES[1:]
+    assert all(on_disk.logged(step) == set(CASES[1:]) for step in STEPS)
+    keys = {}
+    for event in result.get_asset_materialization_events():
+        made = event.step_materialization_data.materialization
+        if made.asset_key == on_disk.key("boxes"):
+            keys[made.partition] = made.metadata["key"].value
+    assert keys == {s: m.steps["boxes"].key for s, m in on_disk.dataset.store.manifests().items()}
+
+
+def test_a_range_and_a_whole_run_make_the_same_files(fresh: World, built_four: World) -> None:
+    fresh.register(*CASES)
+    assert fresh.run(*STEPS, through=("case_00000", "case_00003")).success
+    made, whole = fresh.files(), built_four.files()
+    assert {p: made[p][1] for p in made} == {p: whole[p][1] for p in whole if "case_" in p}
+
+
+def test_a_keyed_run_over_current_subjects_computes_nothing(world: World) -> None:
+    world.register(*CASES)
+    before = world.files()
+    result = world.run(*STEPS, through=("case_00000", "case_00003"))
+    assert result.success
+    assert world.files() == before
+    assert all(world.logged(step) == set(CASES) for step in STEPS)
+
+
+def test_steps_can_be_computed_one_at_a_time(fresh: World) -> None:
+    fresh.register(*CASES)
+    assert fresh.run("volumes", partition="case_00000").success
+    assert set(fresh.dataset.store.manifests()["case_00000"].steps) == {"volumes"}
+    before = fresh.files()
+    assert fresh.run("boxes", partition="case_00000").success
+    assert set(fresh.dataset.store.manifests()["case_00000"].steps) == {"volumes", "boxes"}
+    assert changed(before, fresh.files()) == {"boxes/case_00000.parquet", "manifest/case_00000.json"}
+    assert fresh.logged("boxes") == {"case_00000"}
+    assert fresh.logged("mask_sizes") == set()
+
+
+def test_steps_one_at_a_time_make_the_same_files_as_together(fresh: World, built_four: World) -> None:
+    fresh.register(*CASES)
+    for step in STEPS:
+        assert fresh.run(step, partition="case_00002").success
+    whole = built_four.files()
+    made = fresh.files()
+    assert {p: made[p][1] for p in made} == {p: whole[p][1] for p in whole if "case_00002" in p}
+
+
+def test_boxes_without_volumes_fail_and_say_what_comes_first(fresh: World) -> None:
+    fresh.register(*CASES)
+    result = fresh.run("boxes", partition="case_00000")
+    assert not result.success
+    assert "materialize kits23/volumes first" in reasons(result)
+    assert published(fresh) == []
+
+
+def test_a_partition_without_raw_files_fails_and_is_named(fresh: World) -> None:
+    fresh.register("case_00099")
+    result = fresh.run("volumes", partition="case_00099")
+    assert not result.success
+    assert "no raw files for case_00099" in reasons(result)
+
+
+def test_in_a_range_with_a_bad_subject_the_others_land_and_are_logged(fresh: World) -> None:
+    fresh.register(*CASES)
+    fresh.truncate_image("case_00001")
+    result = fresh.run(*STEPS, through=("case_00000", "case_00003"))
+    assert not result.success
+    assert "1 of 4 subjects are quarantined" in reasons(result)
+    assert all(fresh.logged(step) == {"case_00000", "case_00002", "case_00003"} for step in STEPS)
+    assert {(e.partition, e.asset_key.path[-1]) for e in failed_checks(result)} == {("case_00001", s) for s in STEPS}
+    states = {s: m.state for s, m in fresh.dataset.store.manifests().items()}
+    assert states == dict.fromkeys(CASES, "published") | {"case_00001": "quarantined"}
+
+
+def repository(world: World) -> RepositoryDefinition:
+    layout = Layout(world.root)
+    return build_definitions([world.spec], layout, by_subject=True).get_repository_def()
+
+
+def sensor_requests(world: World) -> Sequence[dg.RunRequest]:
+    """What the sensor asks for, resolved as the daemon does."""
+    context = dg.build_sensor_context(instance=world.instance, repository_def=repository(world))
+    with context:
+        tick = repository(world).get_sensor_def("kits23_raw_folder").evaluate_tick(context)
+    assert bool(tick.run_requests) != bool(tick.skip_message)
+    return tick.run_requests or []
+
+
+def schedule_requests(world: World) -> Sequence[dg.RunRequest]:
+    context = dg.build_schedule_context(instance=world.instance, repository_def=repository(world))
+    with context:
+        tick = repository(world).get_schedule_def("kits23_nightly").evaluate_tick(context)
+    assert bool(tick.run_requests) != bool(tick.skip_message)
+    return tick.run_requests or []
+
+
+def stretches(requests: Sequence[dg.RunRequest]) -> list[tuple[str, str]]:
+    return [(r.tags[RANGE_START], r.tags[RANGE_END]) for r in requests]
+
+
+def run_requested(world: World, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
+    """Run the job as the daemon would, with the tags of the request."""
+    return world.run(*STEPS, tags={k: request.tags[k] for k in (RANGE_START, RANGE_END)})
+
+
+@pytest.fixture(params=["sensor", "schedule"])
+def ask(request: pytest.FixtureRequest) -> object:
+    return {"sensor": sensor_requests, "schedule": schedule_requests}[request.param]
+
+
+def test_new_subjects_are_registered_and_asked_for_once(fresh: World, ask: object) -> None:
+    (request,) = ask(fresh)  # type: ignore[operator]
+    assert fresh.partitions() == CASES
+    assert stretches([request]) == [("case_00000", "case_00003")]
+    (again,) = ask(fresh)  # type: ignore[operator]
+    assert again.run_key == request.run_key
+    result = run_requested(fresh, request)
+    assert result.success, reasons(result)
+    assert all(fresh.logged(step) == set(CASES) for step in STEPS)
+    assert list(ask(fresh)) == []  # type: ignore[operator]
+
+
+def test_changed_and_added_subjects_are_asked_for_under_another_key(world: World, ask: object) -> None:
+    world.run()
+    assert list(ask(world)) == []  # type: ignore[operator]
+    world.rewrite_mask("case_00002")
+    (request,) = ask(world)  # type: ignore[operator]
+    assert stretches([request]) == [("case_00002", "case_00002")]
+    assert run_requested(world, request).success
+    kits23(world.root / "raw" / "kits23", 1, first=4, shape=SHAPE)
+    (added,) = ask(world)  # type: ignore[operator]
+    assert stretches([added]) == [("case_00004", "case_00004")]
+    assert added.run_key != request.run_key
+    assert "case_00004" in world.partitions()
+
+
+def test_a_quarantined_subject_is_not_asked_for_until_its_file_changes(world: World) -> None:
+    world.truncate_image("case_00001")
+    world.run()
+    assert list(sensor_requests(world)) == []
+    world.truncate_image("case_00001")
+    assert stretches(sensor_requests(world)) == [("case_00001", "case_00001")]
+
+
+def test_without_raw_data_nothing_is_asked_for(fresh: World) -> None:
+    (fresh.root / "raw").rename(fresh.root / "elsewhere")
+    assert list(sensor_requests(fresh)) == []
+    assert fresh.partitions() == []
+
+
+@pytest.fixture
+def definitions(world: World) -> Iterator[dg.Definitions]:
+    yield build_definitions([world.spec], Layout(world.root), by_subject=True)
+
+
+def test_index_and_splits_follow_when_subjects_were_computed(world: World, definitions: dg.Definitions) -> None:
+    world.run()
+    first = dg.evaluate_automation_conditions(definitions, instance=world.instance)
+    world.rewrite_mask("case_00002")
+    assert world.run(*STEPS, partition="case_00002").success
+    second = dg.evaluate_automation_conditions(definitions, instance=world.instance, cursor=first.cursor)
+    assert second.get_num_requested(world.key("index")) == 1
+    assert second.get_num_requested(world.key("volumes")) == 0
+    assert world.run("index").success
+    third = dg.evaluate_automation_conditions(definitions, instance=world.instance, cursor=second.cursor)
+    assert third.get_num_requested(world.key("index")) == 0
+    assert third.get_num_requested(world.key("splits")) + second.get_num_requested(world.key("splits")) == 1
+
+
+def test_splits_do_not_follow_a_closed_gate(world: World) -> None:
+    strict = World(world.root, altered(world.spec, expect={"quarantined_share": 0.0}), world.instance)
+    assert strict.run().success
+    definitions = build_definitions([strict.spec], Layout(strict.root), by_subject=True)
+    first = dg.evaluate_automation_conditions(definitions, instance=strict.instance)
+    strict.truncate_image("case_00002")
+    assert not strict.run(*STEPS, partition="case_00002").success
+    assert not strict.run("index").success
+    second = dg.evaluate_automation_conditions(definitions, instance=strict.instance, cursor=first.cursor)
+    assert second.get_num_requested(strict.key("splits")) == 0
