@@ -18,7 +18,7 @@ from assets.dataset import Dataset
 from assets.spec import DatasetSpec
 from expectations.gate import GreatExpectationsGates
 from resources.layout import Layout, labels_path, series_path
-from resources.ome_zarr import StoredVolume, open_volume
+from resources.ome_zarr import StoredVolume
 
 ONLY_SCAN = "0"
 PLANES = ("sagittal", "coronal", "axial")
@@ -92,7 +92,7 @@ class Product:
 
     def _open(self, subject: str, path: str) -> StoredVolume:
         assert path in self.rows("volumes", subject)["path"].to_list()
-        return open_volume(self.dataset.store.root / path)
+        return self.dataset.store.open_volume(subject, path)
 
     def row(self, subject: str, kind: str, series: str = "img") -> dict[str, Any]:
         """The one `volumes` row of a kind."""

@@ -130,6 +130,8 @@ def test_next_run_rebuilds_the_same_bytes(product: Product, damage: Callable[[Pa
     untouched = {p: p.stat().st_mtime_ns for p in (store.root / "volumes" / "sibling").rglob("*")}
     for group in GROUPS:
         damage(store.root / group)
+        with pytest.raises(StoreDamagedError, match="rebuilt"):
+            store.open_volume(DAMAGED, group).voxels()
     assert product.files() != before
     after = _again(product).files()
     assert sorted(after) == sorted(before)
