@@ -70,9 +70,8 @@ def test_a_changed_mask_recomputes_its_subject_and_the_tables_alone(world: World
     after = world.files()
     differing = changed(before, after)
     assert of_subject(differing) == {"case_00001"}
-    assert {p for p in differing if "case_" not in p} <= {f"{n}.parquet" for n in (*STEPS, "raw", "findings", "ledger", "splits")} | {
-        "dataset.json"
-    }
+    tables = {f"{name}.parquet" for name in (*STEPS, "raw", "findings", "ledger", "splits")}
+    assert {p for p in differing if "case_" not in p} <= tables | {"dataset.json"}
     assert world.run().success
     assert world.files() == after
 
@@ -258,18 +257,18 @@ def test_a_subject_that_turns_bad_loses_its_old_products_and_fixing_it_brings_th
 
 def test_the_gate_of_the_dataset_blocks_the_splits_and_they_refuse_alone(raw_four: Path, tmp_path: Path) -> None:
     strict = altered(catalog_spec(), expect={"quarantined_share": 0.0})
-    with dg.DagsterInstance.ephemeral() as instance:
-        with copied(World(raw_four, strict, instance), tmp_path / "data", strict) as world:
-            world.truncate_image("case_00001")
-            result = world.run()
-            assert not result.success
-            assert "splits.parquet" not in world.files()
-            assert world.instance.get_latest_materialization_event(world.key("splits")) is None
-            assert world.states()["case_00001"] == "quarantined"
-            alone = world.run("splits")
-            assert not alone.success
-            assert "the gate of kits23 is closed" in reasons(alone)
-            assert "no more than 0% of the subjects are quarantined" in reasons(alone)
+    nothing = World(raw_four, strict, dg.DagsterInstance.ephemeral())
+    with copied(nothing, tmp_path / "data") as world:
+        world.truncate_image("case_00001")
+        result = world.run()
+        assert not result.success
+        assert "splits.parquet" not in world.files()
+        assert world.instance.get_latest_materialization_event(world.key("splits")) is None
+        assert world.states()["case_00001"] == "quarantined"
+        alone = world.run("splits")
+        assert not alone.success
+        assert "the gate of kits23 is closed" in reasons(alone)
+        assert "no more than 0% of the subjects are quarantined" in reasons(alone)
 
 
 def test_splits_alone_refuse_tables_that_are_out_of_date(world: World) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import dagster as dg
 import pytest
@@ -14,6 +14,7 @@ from tests.orchestration.world import RANGE_END, RANGE_START, World, altered, ch
 
 STEPS = ("volumes", "boxes", "mask_sizes", "lesion_sizes")
 CASES = [f"case_0000{n}" for n in range(4)]
+Ask = Callable[[World], Sequence[dg.RunRequest]]
 
 
 def published(world: World) -> list[str]:
@@ -146,34 +147,35 @@ def run_requested(world: World, request: dg.RunRequest) -> dg.ExecuteInProcessRe
 
 
 @pytest.fixture(params=["sensor", "schedule"])
-def ask(request: pytest.FixtureRequest) -> object:
-    return {"sensor": sensor_requests, "schedule": schedule_requests}[request.param]
+def ask(request: pytest.FixtureRequest) -> Ask:
+    asks: dict[str, Ask] = {"sensor": sensor_requests, "schedule": schedule_requests}
+    return asks[request.param]
 
 
-def test_new_subjects_are_registered_and_asked_for_once(fresh: World, ask: object) -> None:
-    (request,) = ask(fresh)  # type: ignore[operator]
-    assert fresh.partitions() == CASES
+def test_new_subjects_are_registered_and_asked_for_once(on_disk: World, ask: Ask) -> None:
+    (request,) = ask(on_disk)
+    assert on_disk.partitions() == CASES
     assert stretches([request]) == [("case_00000", "case_00003")]
-    (again,) = ask(fresh)  # type: ignore[operator]
+    (again,) = ask(on_disk)
     assert again.run_key == request.run_key
-    result = run_requested(fresh, request)
+    result = run_requested(on_disk, request)
     assert result.success, reasons(result)
-    assert all(fresh.logged(step) == set(CASES) for step in STEPS)
-    assert list(ask(fresh)) == []  # type: ignore[operator]
+    assert all(on_disk.logged(step) == set(CASES) for step in STEPS)
+    assert list(ask(on_disk)) == []
 
 
-def test_changed_and_added_subjects_are_asked_for_under_another_key(world: World, ask: object) -> None:
-    world.run()
-    assert list(ask(world)) == []  # type: ignore[operator]
-    world.rewrite_mask("case_00002")
-    (request,) = ask(world)  # type: ignore[operator]
+def test_changed_and_added_subjects_are_asked_for_under_another_key(on_disk: World, ask: Ask) -> None:
+    on_disk.run()
+    assert list(ask(on_disk)) == []
+    on_disk.rewrite_mask("case_00002")
+    (request,) = ask(on_disk)
     assert stretches([request]) == [("case_00002", "case_00002")]
-    assert run_requested(world, request).success
-    kits23(world.root / "raw" / "kits23", 1, first=4, shape=SHAPE)
-    (added,) = ask(world)  # type: ignore[operator]
+    assert run_requested(on_disk, request).success
+    kits23(on_disk.root / "raw" / "kits23", 1, first=4, shape=SHAPE)
+    (added,) = ask(on_disk)
     assert stretches([added]) == [("case_00004", "case_00004")]
     assert added.run_key != request.run_key
-    assert "case_00004" in world.partitions()
+    assert "case_00004" in on_disk.partitions()
 
 
 def test_a_quarantined_subject_is_not_asked_for_until_its_file_changes(world: World) -> None:
@@ -191,8 +193,8 @@ def test_without_raw_data_nothing_is_asked_for(fresh: World) -> None:
 
 
 @pytest.fixture
-def definitions(world: World) -> Iterator[dg.Definitions]:
-    yield build_definitions([world.spec], Layout(world.root), by_subject=True)
+def definitions(world: World) -> dg.Definitions:
+    return build_definitions([world.spec], Layout(world.root), by_subject=True)
 
 
 def test_index_and_splits_follow_when_subjects_were_computed(world: World, definitions: dg.Definitions) -> None:
