@@ -11,7 +11,7 @@ from assets.measure.ellipse import axes_mm, fill_holes
 from assets.measure.labels import tight_box
 from assets.spec import DatasetSpec
 from assets.tables import LESION_SIZES, concatenate, frame
-from resources.findings import Code, Finding, finding
+from resources.findings import Code, Finding, Severity, finding
 
 
 def lesion_sizes(spec: DatasetSpec, label_map: LabelMap) -> pl.DataFrame:
@@ -49,7 +49,10 @@ _AXES = ("major_mm", "minor_mm", "angle_deg", "major_px", "minor_px")
 
 
 def lesion_findings(spec: DatasetSpec, label_map: LabelMap, table: pl.DataFrame) -> list[Finding]:
-    """What a user should know about the lesions of one label map: too small to be measured, cut off by the border."""
+    """What a user should know about the lesions of one label map: too small to be measured, cut off by the border.
+
+    Nearly every lesion ends in slices where it is a line of pixels; it is a warning only when no component could be measured.
+    """
     found = []
     tiny = table.filter(pl.col("major_mm").is_null())
     if tiny.height:
@@ -57,7 +60,8 @@ def lesion_findings(spec: DatasetSpec, label_map: LabelMap, table: pl.DataFrame)
             f"{tiny.height} of {table.height} lesion components are one pixel or one line of pixels: "
             "their boxes are given, their axes are not"
         )
-        found.append(finding(Code.LESION_WITHOUT_AXES, detail, file=label_map.file))
+        severity = Severity.WARNING if tiny.height == table.height else Severity.INFO
+        found.append(finding(Code.LESION_WITHOUT_AXES, detail, file=label_map.file, severity=severity))
     for label_id in spec.lesions:
         box = tight_box(label_map.crop == label_id)
         if box is None:
