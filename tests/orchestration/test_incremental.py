@@ -113,6 +113,7 @@ def test_a_removed_folder_withdraws_its_subject(world: World) -> None:
     assert "case_00002" in listed[0]
 
 
+@pytest.mark.slow
 def test_a_folder_that_comes_back_is_computed_and_logged_again(world: World, tmp_path: Path) -> None:
     world.run()
     before = world.files()
@@ -126,6 +127,7 @@ def test_a_folder_that_comes_back_is_computed_and_logged_again(world: World, tmp
     assert [now[p][1] for p in products] == [before[p][1] for p in products]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "steps", "tables"),
     [
@@ -216,7 +218,9 @@ def test_a_bad_subject_has_a_failed_check_with_code_file_and_reason_in_its_parti
     assert {(e.asset_key.path[-1], e.partition, e.check_name) for e in found} == {(s, "case_00001", "suite") for s in STEPS}
     for evaluation in found:
         assert evaluation.severity is dg.AssetCheckSeverity.ERROR
-        (row,) = evaluation.metadata["findings"].records  # type: ignore[union-attr]
+        listed = evaluation.metadata["findings"]
+        assert isinstance(listed, dg.TableMetadataValue)
+        (row,) = listed.records
         assert row.data["code"] == "truncated"
         assert row.data["file"] == "dataset/case_00001/imaging.nii.gz"
         assert row.data["detail"]
@@ -303,3 +307,18 @@ def test_nothing_is_withdrawn_while_a_folder_cannot_be_listed(world: World, monk
     assert found.vanished == ()
     world.run()
     assert {p for p in before if "case_00002" in p} <= set(world.files())
+
+
+@pytest.mark.parametrize(
+    ("fields", "steps"),
+    [
+        ({"labels": {3: {"name": "renal cyst"}}}, set(STEPS) - {"volumes"}),
+        ({"lesions": (2, 3)}, {"lesion_sizes"}),
+        ({"expect": {"intensity": (-5000, 32767)}}, set(STEPS)),
+        ({"licence": "CC0-1.0"}, set()),
+    ],
+)
+def test_a_changed_field_makes_stale_what_depends_on_it(world: World, fields: dict[str, Any], steps: set[str]) -> None:
+    other = World(world.root, altered(catalog_spec(), **fields), world.instance)
+    plans = survey(other.dataset).plans
+    assert {subject: set(plan.steps) for subject, plan in plans.items()} == dict.fromkeys(CASES, steps)

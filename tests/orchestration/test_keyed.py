@@ -79,6 +79,7 @@ def test_steps_can_be_computed_one_at_a_time(fresh: World) -> None:
     assert fresh.logged("mask_sizes") == set()
 
 
+@pytest.mark.slow
 def test_steps_one_at_a_time_make_the_same_files_as_together(fresh: World, built_four: World) -> None:
     fresh.register(*CASES)
     for step in STEPS:
@@ -164,6 +165,7 @@ def test_new_subjects_are_registered_and_asked_for_once(on_disk: World, ask: Ask
     assert list(ask(on_disk)) == []
 
 
+@pytest.mark.slow
 def test_changed_and_added_subjects_are_asked_for_under_another_key(on_disk: World, ask: Ask) -> None:
     on_disk.run()
     assert list(ask(on_disk)) == []

@@ -102,10 +102,10 @@ class World:
     def rewrite_mask(self, subject: str) -> None:
         """Give a subject's label map one voxel more of the cyst."""
         path = self.subjects / subject / "segmentation.nii.gz"
-        image = nib.load(path)  # type: ignore[attr-defined]
-        voxels = np.asarray(image.dataobj).copy()  # type: ignore[attr-defined]
+        image = nib.load(path)
+        voxels = np.asarray(image.dataobj).copy()
         voxels[tuple(np.argwhere(voxels == 0)[0])] = 3
-        nib.save(nib.Nifti1Image(voxels, None, image.header), path)  # type: ignore[attr-defined]
+        nib.save(nib.Nifti1Image(voxels, None, image.header), path)
 
     def truncate_image(self, subject: str) -> None:
         """Cut a subject's image to half of its bytes."""
