@@ -71,7 +71,6 @@ class Code(StrEnum):
 
     # What was made of it
     EXPECTATION_FAILED = "expectation-failed"
-    REPAIRED = "repaired"
     SPLIT_SHARE = "split-share"
 
 
@@ -81,7 +80,6 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.UNITS_CONVERTED: Severity.INFO,
     Code.SLOPE_IGNORED: Severity.INFO,
     Code.EMPTY_MASK: Severity.INFO,
-    Code.REPAIRED: Severity.INFO,
     Code.UNCLAIMED_FILE: Severity.WARNING,
     Code.INCOMPLETE_DOWNLOAD: Severity.WARNING,
     Code.ALTERED_COPY: Severity.WARNING,
