@@ -32,6 +32,8 @@ def sync(path: Path) -> None:
 def make_folder(path: Path) -> None:
     """Create a folder and its parents so that they survive a crash."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    if not missing:
+        return
     observe("make", path)
     path.mkdir(parents=True, exist_ok=True)
     for folder in reversed(missing):

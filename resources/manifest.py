@@ -6,6 +6,7 @@ A manifest holds no time of day, so that equal inputs give equal bytes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Literal
@@ -16,34 +17,30 @@ from resources.findings import Code, Finding, Severity
 
 SCHEMA_VERSION = 1
 
-_CHECKSUM = "checksum"
+_SEAL = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n\Z')
 
 
 def sealed(content: Mapping[str, Any]) -> bytes:
-    """Canonical JSON of a record, with a SHA-256 of the rest as its `checksum`.
+    """Canonical JSON of a record that is not empty, closed by a SHA-256 of all that precedes it.
 
     Raises:
         ValueError: It holds a number that JSON cannot say, NaN for example.
     """
-    whole = {**content, _CHECKSUM: sha256(_canonical(content)).hexdigest()}
-    return _canonical(whole)
+    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    return f'{text},\n "checksum": "{sha256(text.encode()).hexdigest()}"\n}}\n'.encode()
 
 
-def unsealed(content: bytes) -> dict[str, Any]:
-    """What `sealed` was given.
+def unsealed(content: bytes) -> bytes:
+    """The JSON that `sealed` closed, proven to be what was written.
 
     Raises:
-        ValueError: Not one byte of it may differ from what was written.
+        ValueError: A byte of it differs.
     """
-    record = json.loads(content)
-    if not isinstance(record, dict) or record.pop(_CHECKSUM, None) is None or sealed(record) != content:
+    seal = _SEAL.search(content)
+    text = content[: seal.start()] if seal else b""
+    if seal is None or sha256(text).hexdigest().encode() != seal[1]:
         raise ValueError("the record is not what was written (SHA-256 differs)")
-    return record
-
-
-def _canonical(content: Mapping[str, Any]) -> bytes:
-    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return text.encode() + b"\n"
+    return text + b"\n}"
 
 
 class _Record(BaseModel):
@@ -132,7 +129,7 @@ class Manifest(_Record):
         Raises:
             ValueError: It is not what was written, or of another schema version.
         """
-        return cls.model_validate(unsealed(content))
+        return cls.model_validate_json(unsealed(content))
 
     def errors(self) -> tuple[FindingRecord, ...]:
         """The findings that keep the subject out."""

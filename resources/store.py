@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import io
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -259,7 +260,7 @@ class DatasetStore:
 
     def _dataset_record(self) -> DatasetRecord | None:
         try:
-            return DatasetRecord(**unsealed((self.root / DATASET_RECORD).read_bytes()))
+            return DatasetRecord(**json.loads(unsealed((self.root / DATASET_RECORD).read_bytes())))
         except (FileNotFoundError, ValueError, TypeError):
             return None
 

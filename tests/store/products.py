@@ -17,7 +17,7 @@ from resources.ome_zarr import SLAB, ContentHash, ImageWriter, write_hierarchy, 
 from resources.store import DatasetStore, Staging
 
 SLUG = "made"
-SHAPE = (130, 9, 10)
+SHAPE = (66, 5, 6)
 AFFINE = [[2.0, 0, 0, -5], [0, 3.0, 0, 7], [0, 0, 4.0, 11], [0, 0, 0, 1]]
 LABELS_BOX = (3, 2, 1)
 

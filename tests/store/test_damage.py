@@ -63,7 +63,7 @@ def test_a_flipped_bit_in_the_metadata_is_noticed_or_means_nothing(tmp_path: Pat
     noticed = 0
     for path in (group / "zarr.json", group / "0" / "zarr.json"):
         content = path.read_bytes()
-        for position in range(len(content)):
+        for position in range(0, len(content), 3):
             damaged = bytearray(content)
             damaged[position] ^= 1 << (position % 8)
             path.write_bytes(damaged)
@@ -72,7 +72,7 @@ def test_a_flipped_bit_in_the_metadata_is_noticed_or_means_nothing(tmp_path: Pat
             except StoreDamagedError:
                 noticed += 1
         path.write_bytes(content)
-    assert noticed > 1000
+    assert noticed > 300
 
 
 def shard(store: DatasetStore, group: str = IMAGE) -> Path:
