@@ -123,7 +123,7 @@ def build_subjects(
     with ThreadPoolExecutor(n_workers, thread_name_prefix="subject") as pool:
         waiting: dict[Future[SubjectBuild], SubjectPlan] = {}
         while True:
-            while len(waiting) < 2 * n_workers and not run.failures and (plan := next(queue, None)) is not None:
+            while len(waiting) < 2 * n_workers and not run.is_hopeless and (plan := next(queue, None)) is not None:
                 waiting[pool.submit(run.build, plan)] = plan
             if not waiting:
                 break
@@ -182,6 +182,11 @@ class _Run:
         if not self.ready:
             self.chunk_started = time.monotonic()
         self.ready.append((future.result(), stack))
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the machine, rather than one subject, is at fault: a full disk would meet every other subject too."""
+        return any(isinstance(error, OSError) for error in self.failures.values())
 
     def is_due(self) -> bool:
         """Whether the chunk is large or old enough to be judged."""

@@ -18,7 +18,7 @@ import dagster as dg
 import polars as pl
 
 from assets import events
-from assets.build import Outcome, build_subjects
+from assets.build import BuildFailedError, Outcome, build_subjects
 from assets.dataset import Dataset, Survey, survey
 from assets.incremental import code_version, subject_steps
 from assets.index import NotReadyError, index_key, index_tables, make_index, make_splits, require_gate, splits_key
@@ -182,7 +182,13 @@ def _subject_assets(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartit
         found = _survey(dataset, only)
         _require_raw(found, only)
         run = _SubjectRun(context, found, selected, gates)
-        outcomes = list(run.build())
+        outcomes: list[Outcome] = []
+        try:
+            for outcome in run.build():
+                outcomes.append(outcome)  # noqa: PERF402 - what was done must be known when the next one fails
+        except BuildFailedError as error:
+            yield from run.what_was_done(outcomes)
+            raise dg.Failure(str(error), allow_retries=False) from error
         yield from run.finish_keyed(only, outcomes) if only is not None else run.finish_whole(outcomes)
 
     return subjects
@@ -215,6 +221,15 @@ class _SubjectRun:
             for error in outcome.manifest.errors():
                 self.context.log.warning(f"{spec.slug}: {outcome.subject} is quarantined: {error.finding()}")
             yield outcome
+
+    def what_was_done(self, outcomes: Sequence[Outcome]) -> Iterator[Any]:
+        """The events of the subjects that were finished before a run broke off."""
+        for outcome in outcomes:
+            for step in self.selected:
+                if outcome.quarantined:
+                    yield self._failed_check(step, outcome.subject, outcome.manifest)
+                elif step in outcome.steps:
+                    yield self._materialization(step, outcome.subject, outcome.manifest, outcome)
 
     def _manifests(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         now = {subject: self.survey.manifests.get(subject) for subject in self.survey.plans}

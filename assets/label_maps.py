@@ -98,16 +98,23 @@ def _refuse_unknown(spec: DatasetSpec, counts: dict[int, int], file: str) -> Non
 def hash_labels(labels: RasLabels) -> str:
     """Content hash of the whole label map, zeros included, in the type it is stored in."""
     content = ContentHash(labels.shape_ijk, labels.crop.dtype)
-    i, j, k = labels.shape_ijk
-    low, high = labels.offset_ijk[2], labels.offset_ijk[2] + labels.crop.shape[2]
-    slab = np.zeros((min(HASH_BLOCK, k), j, i), labels.crop.dtype)
-    oi, oj, _ = labels.offset_ijk
-    ci, cj, _ = labels.crop.shape
-    for start in range(0, k, HASH_BLOCK):
-        block = slab[: min(HASH_BLOCK, k - start)]
-        block[:] = 0
-        first, last = max(low, start), min(high, start + len(block))
-        if first < last:
-            block[first - start : last - start, oj : oj + cj, oi : oi + ci] = labels.crop[:, :, first - low : last - low].T
-        content.add((start, 0, 0), block)
+    shape = labels.shape_ijk[::-1]
+    low = np.array(labels.offset_ijk[::-1])
+    high = low + labels.crop.shape[::-1]
+    crop = labels.crop.transpose(2, 1, 0)
+    for at in np.ndindex(*(-(-extent // HASH_BLOCK) for extent in shape)):
+        start = np.array(at) * HASH_BLOCK
+        stop = np.minimum(start + HASH_BLOCK, shape)
+        first, last = np.maximum(start, low), np.minimum(stop, high)
+        place = (int(start[0]), int(start[1]), int(start[2]))
+        if (first >= last).any():
+            content.add_zeros(place, tuple(stop - start))
+            continue
+        block = np.zeros(stop - start, labels.crop.dtype)
+        block[_box(first - start, last - start)] = crop[_box(first - low, last - low)]
+        content.add(place, block)
     return content.hexdigest()
+
+
+def _box(start: npt.NDArray[Any], stop: npt.NDArray[Any]) -> tuple[slice, ...]:
+    return tuple(slice(int(a), int(b)) for a, b in zip(start, stop, strict=True))

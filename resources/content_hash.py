@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 from math import prod
 from typing import Any
@@ -49,6 +51,11 @@ class ContentHash:
             place = tuple(n + start // HASH_BLOCK for n, start in zip(at, start_kji, strict=True))
             self._blocks[place] = sha256(np.ascontiguousarray(part, self._dtype).data).digest()
 
+    def add_zeros(self, start_kji: tuple[int, int, int], shape_kji: Sequence[int]) -> None:
+        """Add one block in which every voxel is zero; its digest is computed once per shape and type."""
+        place = tuple(start // HASH_BLOCK for start in start_kji)
+        self._blocks[place] = _digest_of_zeros(prod(int(n) for n in shape_kji) * self._dtype.itemsize)
+
     def hexdigest(self) -> str:
         """The hash, once every block has been added.
 
@@ -59,3 +66,8 @@ class ContentHash:
         if len(self._blocks) != expected:
             raise ValueError(f"only {len(self._blocks)} of {expected} blocks have been added")
         return sha256(self._head + b"".join(self._blocks[at] for at in sorted(self._blocks))).hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _digest_of_zeros(n_bytes: int) -> bytes:
+    return sha256(bytes(n_bytes)).digest()
