@@ -48,8 +48,9 @@ class GreatExpectationsGates:
         totals = index.summary(spec, tables["volumes"], of_boxes, settled)
         verdict = _verdict(run_suite(index.suite(spec, totals), index.view(totals)))
         n_pending = ledger.filter(kind="subject", state="pending").height
-        detail = f"{n_pending} subjects of the raw folder have not been computed yet"
-        return Verdict((*verdict.checks, Check("every subject is computed", n_pending == 0, "warning", detail)))
+        detail = f"{n_pending} subjects of the raw folder are not computed yet"
+        computed = Check("every subject is computed", n_pending == 0, "warning", detail)
+        return Verdict((*verdict.checks, computed, _raw_folder_check(tables["findings"])))
 
     def splits(self, spec: DatasetSpec, table: pl.DataFrame) -> Verdict:
         """Judge the splits."""
@@ -68,6 +69,13 @@ def _subject_results(spec: DatasetSpec, tables: Mapping[str, pl.DataFrame], of_v
         view = mask_sizes.view(tables["mask_sizes"], of_volumes, of_boxes)
         results.append(run_suite(mask_sizes.suite(spec, with_boxes=of_boxes is not None), view))
     return results
+
+
+def _raw_folder_check(findings: pl.DataFrame) -> Check:
+    """An error that belongs to no subject, such as a folder that cannot be listed, may hide subjects: it closes the gate."""
+    errors = findings.filter(pl.col("subject").is_null(), severity=Severity.ERROR.value)
+    met = "; ".join(f"{file}: {detail}" for file, detail in errors.select("file", "detail").iter_rows())
+    return Check("the raw folder could be read throughout", errors.is_empty(), "error", met or "the raw folder was read throughout")
 
 
 def _verdict(result: SuiteResult) -> Verdict:
