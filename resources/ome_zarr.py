@@ -47,7 +47,7 @@ SLAB = 64
 _IMAGE_CHUNK = 32
 _THIN_CHUNK = 16
 _THIN_BELOW = 128
-"""An axis of fewer planes than this is cut into thin chunks, so that one of its slices costs less."""
+"""The shortest axis, if it has fewer planes than this, else the slab axis is cut thin: there slices are slowest."""
 _LABEL_CHUNK = 64
 _SHARD_BYTES = 128 << 20
 """A shard holds no more voxels than this many bytes, so that planes of any size can be compressed."""
@@ -80,8 +80,9 @@ def _rounded(extent: int, chunk: int) -> int:
 
 def _image_grid(shape: Sequence[int], itemsize: int, slab_axis: int) -> tuple[list[int], list[int]]:
     """Shard and chunk shape of an image; `shape` and `slab_axis` in stored order."""
-    thinnest = int(np.argmin(shape))
-    sides = [_THIN_CHUNK if n == thinnest and e < _THIN_BELOW else _IMAGE_CHUNK for n, e in enumerate(shape)]
+    shortest = int(np.argmin(shape))
+    thin = shortest if shape[shortest] < _THIN_BELOW else slab_axis
+    sides = [_THIN_CHUNK if n == thin else _IMAGE_CHUNK for n in range(3)]
     chunk = [min(side, _rounded(extent, 8)) for side, extent in zip(sides, shape, strict=True)]
     shard = [_rounded(extent, side) for extent, side in zip(shape, chunk, strict=True)]
     shard[slab_axis] = min(SLAB, shard[slab_axis])
