@@ -75,7 +75,7 @@ def _raw_folder_check(findings: pl.DataFrame) -> Check:
     """An error that belongs to no subject, such as a folder that cannot be listed, may hide subjects: it closes the gate."""
     errors = findings.filter(pl.col("subject").is_null(), severity=Severity.ERROR.value)
     met = "; ".join(f"{file}: {detail}" for file, detail in errors.select("file", "detail").iter_rows())
-    return Check("the raw folder could be read throughout", errors.is_empty(), "error", met or "the raw folder was read throughout")
+    return Check("the raw folder could be read throughout", errors.is_empty(), "error", met or "it was")
 
 
 def _verdict(result: SuiteResult) -> Verdict:

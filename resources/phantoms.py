@@ -122,9 +122,7 @@ class Grid:
     affine: FloatArray
 
     @classmethod
-    def centred(
-        cls, shape: Shape, spacing_mm: Vector, centre_ras_mm: Vector = (0, 0, 0), turn: Matrix = UPRIGHT
-    ) -> Grid:
+    def centred(cls, shape: Shape, spacing_mm: Vector, centre_ras_mm: Vector = (0, 0, 0), turn: Matrix = UPRIGHT) -> Grid:
         """A grid around a world position, its axes those of the world or turned by `turn`."""
         affine = np.eye(4)
         affine[:3, :3] = np.array(turn) * spacing_mm
@@ -159,9 +157,7 @@ def draw_values(shapes: Iterable[Ellipsoid], grid: Grid, background: float) -> n
     return image
 
 
-def draw_ct(
-    shapes: Iterable[Ellipsoid], grid: Grid, noise_hu: float, random: np.random.Generator
-) -> npt.NDArray[np.int16]:
+def draw_ct(shapes: Iterable[Ellipsoid], grid: Grid, noise_hu: float, random: np.random.Generator) -> npt.NDArray[np.int16]:
     """CT-like image in Hounsfield units: air around the shapes, edges soft by a pixel, noise that is correlated in the plane.
 
     Args:
@@ -210,9 +206,7 @@ def stored_as(orientation: str) -> Reorientation:
     return Reorientation((right, front, up), flips)
 
 
-def to_stored(
-    ras_array: npt.NDArray[Any], ras_affine: FloatArray, orientation: str
-) -> tuple[npt.NDArray[Any], FloatArray]:
+def to_stored(ras_array: npt.NDArray[Any], ras_affine: FloatArray, orientation: str) -> tuple[npt.NDArray[Any], FloatArray]:
     """Undo a reorientation: the array and affine of the same voxels at the same places, stored as `orientation`.
 
     Args:

@@ -47,9 +47,7 @@ def kits23(
         folder = raw_root / "dataset" / f"case_{number:05d}"
         orientation = orientations[number % len(orientations)]
         shapes = _shapes(1 + 0.04 * (number % 4))
-        subject = MadeSubject(
-            folder.name, grid, shapes, folder / "imaging.nii.gz", folder / "segmentation.nii.gz", orientation
-        )
+        subject = MadeSubject(folder.name, grid, shapes, folder / "imaging.nii.gz", folder / "segmentation.nii.gz", orientation)
         image = draw_ct(shapes, grid, noise_hu=10, random=np.random.default_rng(number))
         write_nifti(subject.image, image, grid.affine, orientation)
         write_nifti(subject.labels, draw_labels(shapes, grid), grid.affine, orientation)
