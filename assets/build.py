@@ -22,6 +22,7 @@ from assets.raw import RawSubject
 from assets.subject import SubjectBuild, build_subject, manifest_of
 from resources.findings import Finding
 from resources.manifest import Manifest
+from resources.store import PublishConflictError
 
 CHUNK_SUBJECTS = 64
 CHUNK_SECONDS = 20.0
@@ -201,7 +202,12 @@ class _Run:
         for build, stack in chunk:
             with stack:
                 build.findings += verdict.get(build.subject, ())
-                yield self._commit(build)
+                try:
+                    outcome = self._commit(build)
+                except (OSError, PublishConflictError) as error:
+                    self.failures[build.subject] = error
+                else:
+                    yield outcome
 
     def _judge(self, builds: Sequence[SubjectBuild]) -> Mapping[str, Sequence[Finding]]:
         """Ask the gate about builds that computed the same steps together, so that their tables must agree."""

@@ -283,7 +283,7 @@ def _expected_path(pattern: Pattern, subject: str, scan: str) -> str:
 def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
     """Sort key under which `case_2` comes before `case_10`."""
     parts = re.split(r"(\d+)", name)
-    return (*(((0, int(p)) if p.isdigit() else (1, p)) for p in parts if p), (1, name))
+    return (*(((0, int(p)) if p.isdecimal() else (1, p)) for p in parts if p), (1, name))
 
 
 def _compare_listing(spec: DatasetSpec, root: Path, subjects: Iterable[str]) -> Iterator[Finding]:

@@ -23,7 +23,6 @@ from assets.volumes import SubjectVolumes, build_volumes
 from resources.findings import Code, Finding, Severity
 from resources.layout import preview_path, scan_path, subject_table_path
 from resources.manifest import FileRecord, FindingRecord, Manifest, SourceRecord, StepRecord
-from resources.ome_zarr import open_volume
 from resources.store import Staging
 
 ANNOTATIONS: Mapping[str, Callable[[DatasetSpec, LabelMap], pl.DataFrame]] = {
@@ -133,7 +132,7 @@ def _recall_volumes(dataset: Dataset, build: SubjectBuild, before: Manifest | No
 
 
 def _label_map(dataset: Dataset, row: Mapping[str, Any]) -> LabelMap:
-    volume = open_volume(dataset.store.root / str(row["path"]))
+    volume = dataset.store.open_volume(str(row["subject"]), str(row["path"]))
     start, stop = (tuple(corner) for corner in volume.attributes["labelled_box"])
     i, j, k = volume.shape_ijk
     x, y, z = row["spacing_mm"]
