@@ -46,9 +46,11 @@ class Scaling:
             work += int(self.intercept)
             target[...] = work
         else:
-            exact = np.multiply(stored, self.slope, dtype=np.float64, casting="unsafe")
-            exact += self.intercept
-            target[...] = exact
+            # What no float64 can hold becomes infinite here, and is counted and refused as such further on.
+            with np.errstate(over="ignore", invalid="ignore"):
+                exact = np.multiply(stored, self.slope, dtype=np.float64, casting="unsafe")
+                exact += self.intercept
+                target[...] = exact
 
     def _products_fit(self, stored: np.dtype[Any]) -> bool:
         """Whether slope * stored, before the intercept brings it back, fits the type of the result."""
