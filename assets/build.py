@@ -6,6 +6,7 @@ the data (a full disk, say) does stop the run, after everything that was complet
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -135,9 +136,15 @@ def build_subjects(
                 yield from run.publish()
         yield from run.publish()
     if run.failures:
-        shown = "; ".join(f"{subject}: {error!r}" for subject, error in run.failures.items())
+        shown = "; ".join(f"{subject}: {_plain(error)}" for subject, error in run.failures.items())
         error = next(iter(run.failures.values()))
         raise BuildFailedError(f"{len(run.failures)} subjects could not be built: {shown}") from error
+
+
+def _plain(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "no space left on the disk that holds the products; free some and run again, what is done stays done"
+    return str(error) if isinstance(error, OSError | LookupError) else repr(error)
 
 
 def _raw_bytes(raw: RawSubject) -> int:

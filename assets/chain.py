@@ -10,6 +10,7 @@ computed again.
 Annotations are real objects here, not strings, and `MaterializeResult` stays bare: Dagster looks at both.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -324,7 +325,10 @@ def _index_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
             general = [events.finding_from_json(f) for f in store.dataset_record().facts.get("findings", [])]
             made = _ready(lambda: make_index(dataset, general))
             verdict = gates.index(spec, dict(made.tables))
-            store.write_tables("index", made.key, made.tables, {"gate": verdict.to_json()})
+            store.write_tables("index", made.key, made.tables, {"gate": verdict.to_json()}, outdated=["splits"])
+            context.log.info(f"{spec.slug}: the tables are made anew")
+        for failed in verdict.failed:
+            context.log.log(logging.ERROR if failed.severity == "error" else logging.WARNING, f"{spec.slug}: {failed.detail}")
         check = events.check_result(verdict, "gate", [spec.slug, "index"])
         return dg.MaterializeResult(metadata=events.index_metadata(dataset, unchanged=current), check_results=[check])
 

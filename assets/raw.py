@@ -5,6 +5,7 @@ Nothing is opened here but the dataset's own list of subjects; whether a file is
 
 from __future__ import annotations
 
+import errno
 import filecmp
 import json
 import os
@@ -127,7 +128,7 @@ def _what_to_download(spec: DatasetSpec, root: Path) -> str:
     return (
         f"there are no raw data for {spec.slug}: {root} is missing or empty. Get {spec.name} {spec.version} from {sources} "
         f"(licence {spec.licence}, access {spec.access}) and put it there, so that images lie at {root}/{example}. "
-        "To try the product on made-up data instead, run `make demo`."
+        "To try the product on made-up data, run `make demo`, which makes a synthetic KiTS23."
     )
 
 
@@ -142,7 +143,16 @@ def _walk(root: Path, unlisted: list[OSError]) -> Iterator[tuple[str, os.stat_re
                 status: os.stat_result | OSError = path.stat()
             except OSError as error:
                 status = error
-            yield path.relative_to(root).as_posix(), status
+            shown = path.relative_to(root).as_posix()
+            if not _is_text(shown):
+                shown = os.fsencode(shown).decode("utf-8", "backslashreplace")
+                status = OSError(errno.EILSEQ, "the name is not valid UTF-8; rename the file")
+            yield shown, status
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file name can be written down; bytes that are no UTF-8 come as lone surrogates, which cannot."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _leads_on(link: Path, root: Path) -> bool:
@@ -214,7 +224,7 @@ class _Sorter:
         if reason is not None:
             self.files[path] = FileEntry(path, size, mtime, "ignored", reason=reason)
             return
-        reason = "no pattern of the spec claims it"
+        reason = "no pattern of the spec claims it; rename it to fit the layout, or tell the spec to ignore it"
         self.files[path] = FileEntry(path, size, mtime, "unclaimed", reason=reason)
 
     def _judge_copy(self, path: str, original: str) -> str:
@@ -235,8 +245,8 @@ class _Sorter:
     def tree(self) -> RawTree:
         """What was found, once every file has its place."""
         self._claim_companions()
-        unclaimed = [f.path for f in self.files.values() if f.state == "unclaimed"]
-        self.findings += [finding(Code.UNCLAIMED_FILE, "no pattern of the spec claims it", file=path) for path in unclaimed]
+        unclaimed = [f for f in self.files.values() if f.state == "unclaimed"]
+        self.findings += [finding(Code.UNCLAIMED_FILE, f.reason, file=f.path) for f in unclaimed]
         if self.synthetic:
             detail = "the raw data are made up (phantoms); nothing clinical can be learned from this dataset"
             self.findings.append(finding(Code.SYNTHETIC, detail, file=SYNTHETIC_MARKER))

@@ -107,6 +107,8 @@ def why(
     if subject and subject not in found.plans:
         _stop(f"{slug} has no subject {subject!r} under {found.tree.root}", 2)
     content = reports.why(found, everything=subject is not None)
+    if subject is None:
+        content += reports.why_dataset(dataset)
     _print(content, reports.why_lines(content), as_json=as_json)
     if any(entry["stale"] for entry in content):
         sys.exit(1)
@@ -115,8 +117,12 @@ def why(
 @app.command()
 def verify(slug: Slug, *, as_json: AsJson = False) -> None:
     """Read every byte of a dataset's products again and compare it with what was written; exit code 1 on damage."""
-    problems = [str(problem) for problem in _dataset(slug).store.verify()]
-    _print(problems, iter(problems or ["every file is as it was written"]), as_json=as_json)
+    store = _dataset(slug).store
+    if not store.root.is_dir():
+        _stop(f"nothing has been made of {slug} under {store.root}", 2)
+    problems = [str(problem) for problem in store.verify()]
+    heal = f"damaged tables and records are made anew by the next run; for a volume, `medfoundry forget {slug} SUBJECT` first"
+    _print(problems, iter([*problems, heal] if problems else ["every file is as it was written"]), as_json=as_json)
     if problems:
         sys.exit(1)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from assets.annotations.boxes import sample_rule
 from assets.dataset import Dataset, Survey
+from assets.index import NotReadyError, index_key, index_tables, splits_key
+from resources.store import DatasetRecord
 
 
 def status(dataset: Dataset) -> dict[str, Any]:
@@ -83,6 +85,23 @@ def why(found: Survey, *, everything: bool) -> list[dict[str, Any]]:
         for plan in found.plans.values()
         if plan.stale or everything
     ]
+
+
+def why_dataset(dataset: Dataset) -> list[dict[str, Any]]:
+    """The tables of the whole dataset that are not current, in the form of `why`."""
+    store = dataset.store
+    if store.dataset_record() == DatasetRecord():
+        return [{"subject": "(dataset)", "state": "no record", "stale": {"index": "never computed", "splits": "never computed"}}]
+    reason = "made from other subjects, another spec or code, or a table is missing"
+    stale = {}
+    try:
+        if not store.tables_current("index", index_key(dataset), index_tables(dataset)):
+            stale["index"] = reason
+        if not store.tables_current("splits", splits_key(dataset), ["splits"]):
+            stale["splits"] = reason
+    except NotReadyError as error:
+        stale = {"index": str(error)}
+    return [{"subject": "(dataset)", "state": "tables", "stale": stale}] if stale else []
 
 
 def _state(found: Survey, subject: str) -> str:

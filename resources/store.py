@@ -264,8 +264,22 @@ class DatasetStore:
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
-    def write_tables(self, step: str, key: str, tables: Mapping[str, pl.DataFrame], facts: Mapping[str, Any]) -> None:
+    def write_tables(
+        self,
+        step: str,
+        key: str,
+        tables: Mapping[str, pl.DataFrame],
+        facts: Mapping[str, Any],
+        outdated: Sequence[str] = (),
+    ) -> None:
         """Commit the tables of a dataset-level step, with the facts that belong to them.
+
+        Args:
+            step: The step.
+            key: What the tables were made under.
+            tables: Table name -> rows.
+            facts: What else is recorded.
+            outdated: Tables that were made from the older ones; they are forgotten and removed.
 
         Raises:
             OSError: The disk failed; the step has its old tables and facts, or none.
@@ -273,12 +287,14 @@ class DatasetStore:
         with self._committing():
             before = self.dataset_record()
             rest = DatasetRecord(
-                {name: table for name, table in before.tables.items() if name not in tables},
+                {name: table for name, table in before.tables.items() if name not in {*tables, *outdated}},
                 {name: old for name, old in before.keys.items() if name != step},
                 {name: fact for name, fact in before.facts.items() if name not in facts},
             )
             if rest != before:
                 self._record_dataset(rest)
+            for name in outdated:
+                durable.remove_file(self.root / f"{name}.parquet")
             records = {name: self._write_table(name, table) for name, table in tables.items()}
             self._record_dataset(DatasetRecord({**rest.tables, **records}, {**rest.keys, step: key}, {**rest.facts, **facts}))
 

@@ -336,3 +336,25 @@ def test_every_file_is_in_exactly_one_state_with_a_reason_unless_used(paths: lis
         assert all(f.reason for f in tree.files if f.state != "used")
         owners = Counter(f.path for subject in tree.subjects.values() for f in subject.files)
         assert owners == Counter(f.path for f in tree.files if f.state == "used")
+
+
+def test_a_name_that_is_no_utf8_is_written_down_escaped_and_stops_nothing(root: Path) -> None:
+    folder = os.fsencode(root / "dataset") + b"/case_\xff\xfe"
+    os.mkdir(folder)  # noqa: PTH102 - a Path cannot hold these bytes
+    with open(folder + b"/imaging.nii.gz", "wb") as file:  # noqa: PTH123
+        file.write(b"x")
+    tree = discover(KITS, root)
+    assert list(tree.subjects) == ["case_00002", "case_00010"]
+    assert states(tree)[r"dataset/case_\xff\xfe/imaging.nii.gz"] == "unclaimed"
+    assert (Code.UNCLAIMED_FILE, r"dataset/case_\xff\xfe/imaging.nii.gz") in codes(tree)
+
+
+def test_a_subject_whose_name_is_no_utf8_is_unreadable_not_lost(root: Path) -> None:
+    spec = spec_of({"subject": r"[^/]+", "series": {"ct": "dataset/{subject}/imaging.nii.gz"}})
+    folder = os.fsencode(root / "dataset") + b"/\xff"
+    os.mkdir(folder)  # noqa: PTH102
+    with open(folder + b"/imaging.nii.gz", "wb") as file:  # noqa: PTH123
+        file.write(b"x")
+    (found,) = discover(spec, root).subjects[r"\xff"].findings
+    assert found.code is Code.UNREADABLE
+    assert "UTF-8" in found.detail

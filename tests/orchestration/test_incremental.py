@@ -322,3 +322,14 @@ def test_a_changed_field_makes_stale_what_depends_on_it(world: World, fields: di
     other = World(world.root, altered(catalog_spec(), **fields), world.instance)
     plans = survey(other.dataset).plans
     assert {subject: set(plan.steps) for subject, plan in plans.items()} == dict.fromkeys(CASES, steps)
+
+
+def test_splits_of_an_earlier_index_are_gone_when_the_gate_closes(raw_four: Path, tmp_path: Path) -> None:
+    strict = altered(catalog_spec(), expect={"quarantined_share": 0.0})
+    nothing = World(raw_four, strict, dg.DagsterInstance.ephemeral())
+    with copied(nothing, tmp_path / "data") as world:
+        assert world.run().success
+        assert "splits.parquet" in world.files()
+        world.truncate_image("case_00001")
+        assert not world.run().success
+        assert "splits.parquet" not in world.files()
