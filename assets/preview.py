@@ -84,5 +84,5 @@ def _png(view: npt.NDArray[np.float64], across_mm: float, down_mm: float) -> byt
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     picture = Image.fromarray(np.rint(view).astype(np.uint8)).resize(size, Image.Resampling.BILINEAR)
     buffer = io.BytesIO()
-    picture.quantize(128).save(buffer, "PNG", optimize=False)
+    picture.quantize(128, Image.Quantize.FASTOCTREE).save(buffer, "PNG")
     return buffer.getvalue()
