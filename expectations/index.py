@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from assets.annotations.boxes import sample_rule
 from assets.spec import DatasetSpec
 from assets.tables import BOXES
 from expectations.flatten import is_as_documented, with_unset
 from expectations.raw import STATES
 from expectations.suite import Expectation, Suite, between, columns_are, nothing_unset, same, zero
 from resources.findings import Severity
-
-SAMPLE_MIN_SIDE_PX = 10
-"""Shortest side of a box that MedVision's published counts include."""
 
 _BASE = (
     "n_listed", "n_published", "n_quarantined", "quarantined_share", "n_published_without_volumes",
@@ -106,13 +104,7 @@ def _counts(spec: DatasetSpec, boxes: pl.DataFrame) -> dict[str, int]:
     """
     if not is_as_documented(boxes, BOXES):
         boxes = pl.DataFrame(schema=dict(BOXES))
-    side = pl.col("size_px")
-    rules = {
-        "boxes": pl.lit(value=True),
-        "boxes_sample": (pl.col("n_components") == 1)
-        & (side.arr.get(0) >= SAMPLE_MIN_SIDE_PX)
-        & (side.arr.get(1) >= SAMPLE_MIN_SIDE_PX),
-    }
+    rules = {"boxes": pl.lit(value=True), "boxes_sample": sample_rule()}
     unknown = sorted(set(spec.expect.counts) - set(rules))
     if unknown:
         raise ValueError(f"{spec.slug} expects counts of {unknown}; known are {sorted(rules)}")
