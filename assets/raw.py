@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assets.junk import copied_from, is_partial_download, junk_reason
-from assets.patterns import Pattern, compile_pattern
+from assets.patterns import compile_pattern
 from assets.spec import DatasetSpec
 from resources.findings import Code, Finding, finding
 from resources.readers.registry import companions
@@ -282,12 +282,8 @@ class _Sorter:
             for name, pattern in patterns.items():
                 if name not in present:
                     kind = "image" if code is Code.MISSING_IMAGE else "label map"
-                    path = _expected_path(pattern, subject, scan.scan)
+                    path = pattern.fill(subject=subject, scan=scan.scan)
                     yield finding(code, f"the {kind} {name} is missing: not found at {path}", file=path)
-
-
-def _expected_path(pattern: Pattern, subject: str, scan: str) -> str:
-    return pattern.fill(subject=subject, scan=scan)
 
 
 def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from importlib import resources as package_files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -98,13 +99,14 @@ def _series_from_yaml(value: object) -> object:
         names = value["split_last_axis"]
         common = {k: v for k, v in value.items() if k != "split_last_axis"}
         return {name: {**common, "channel": n, "channels": len(names)} for n, name in enumerate(names)}
-    return {name: {"path": part} if isinstance(part, str) else part for name, part in value.items()}
+    return _spelled_out(value, "path")
 
 
-def _paths_from_yaml(value: object) -> object:
+def _spelled_out(value: object, field: str) -> object:
+    """`{name: text}` is short for `{name: {field: text}}`."""
     if not isinstance(value, Mapping):
         return value
-    return {name: {"path": part} if isinstance(part, str) else part for name, part in value.items()}
+    return {name: {field: part} if isinstance(part, str) else part for name, part in value.items()}
 
 
 class RawLayout(_Part):
@@ -122,7 +124,7 @@ class RawLayout(_Part):
     subject: str
     scan: str | None = None
     series: Annotated[dict[str, SeriesSource], BeforeValidator(_series_from_yaml)]
-    labels: Annotated[dict[str, LabelsSource], BeforeValidator(_paths_from_yaml)] = Field(default_factory=dict)
+    labels: Annotated[dict[str, LabelsSource], BeforeValidator(partial(_spelled_out, field="path"))] = Field(default_factory=dict)
     ignore: dict[str, str] = Field(default_factory=dict)
     listing: Listing | None = None
 
@@ -152,12 +154,6 @@ class Label(_Part):
     """One structure of a label map."""
 
     name: str
-
-
-def _labels_from_yaml(value: object) -> object:
-    if not isinstance(value, Mapping):
-        return value
-    return {number: {"name": part} if isinstance(part, str) else part for number, part in value.items()}
 
 
 class Overlap(_Part):
@@ -220,7 +216,7 @@ class DatasetSpec(_Part):
     citation: str = ""
     sources: tuple[Source, ...]
     layout: RawLayout
-    labels: Annotated[dict[int, Label], BeforeValidator(_labels_from_yaml)] = Field(default_factory=dict)
+    labels: Annotated[dict[int, Label], BeforeValidator(partial(_spelled_out, field="name"))] = Field(default_factory=dict)
     lesions: tuple[int, ...] = ()
     people: People = Field(default_factory=People)
     split: SplitPolicy = Field(default_factory=SplitPolicy)

@@ -15,8 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from resources.findings import Code, Finding, Severity
 
-SCHEMA_VERSION = 1
-
 _SEAL = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n\Z')
 
 

@@ -74,5 +74,5 @@ class LabelMap:
 
 def in_plane(plane: Plane, triple: tuple[Any, Any, Any]) -> tuple[Any, Any]:
     """The two entries of an (i, j, k) triple that stay within a slice of `plane`, in array order."""
-    first, second = (axis for axis in range(3) if axis != plane.axis)
+    first, second = plane.in_plane
     return triple[first], triple[second]
