@@ -35,6 +35,7 @@ from resources.layout import labels_path, safe_name, scan_path, series_path
 from resources.ome_zarr import slab_bounds, write_hierarchy, write_labels
 from resources.readers.image import RawImage, SourceFile
 from resources.readers.registry import open_image
+from resources.readers.source import ReadOptions
 
 Shape = tuple[int, int, int]
 
@@ -150,7 +151,7 @@ class _ScanBuilder:
         self._learn(image)
 
     def _open(self, path: str, assume_orientation: str | None) -> _Opened:
-        image = open_image(self.raw_root / path, name=path, assume_orientation=assume_orientation)
+        image = open_image(self.raw_root / path, name=path, options=ReadOptions(assume_orientation))
         if path not in self.opened:
             self.made.findings += image.findings
         reorientation = closest_ras(image.affine_ras_mm)

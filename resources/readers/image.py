@@ -17,6 +17,8 @@ import numpy.typing as npt
 from resources.findings import Finding
 
 FourthAxis = Literal["none", "channel", "time"]
+Space = Literal["patient", "picture"]
+ThirdAxis = Literal["space", "time", "page"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +66,17 @@ class SlabStream(Protocol):
 class RawImage:
     """An image as its file describes it; voxels are streamed on demand.
 
+    There are two kinds. In `patient` space the affine says where every voxel lies in the patient, and the image can be
+    brought to RAS+. In `picture` space there is no patient: the stored axes are i = columns, rightward, j = rows, downward,
+    and k = what `third_axis` says; colours are channels of the fourth axis.
+
     Attributes:
         path: The file that was opened.
         format: Name of the format, e.g. `NIfTI-1`.
         shape: Voxel counts along the three stored axes; a 2-D image has 1 as its last.
         dtype: Type of the true voxel values (after any rescale), native byte order.
-        affine_ras_mm: (4, 4) float64, stored voxel index (i, j, k, 1) -> RAS+ millimetres of the voxel centre.
+        affine_ras_mm: (4, 4) float64, stored voxel index (i, j, k, 1) -> RAS+ millimetres of the voxel centre. In picture
+            space it is diagonal and holds the spacing alone (1 where that is not known).
         slab_axis: The stored axis that varies slowest in the file: slabs are ranges of whole planes along it.
         n_channels: Extent of the fourth axis; 1 for a plain 3-D image.
         fourth_axis: What that axis is, as far as the file tells.
@@ -78,6 +85,10 @@ class RawImage:
         stream: Yields the voxels; raises `BadInputError` when the file is not whole.
         sources: Fingerprints, complete once the stream has been driven to its end; all files that belong to the image.
         stream_findings: What only the pass over the voxels shows, such as bytes behind them; complete when `sources` is.
+        space: Whether the affine places the voxels in a patient.
+        third_axis: What the third stored axis is: space, the time of a film, or the page of a file of many pictures.
+        spacing_known: For every stored axis, whether its spacing is a length the source states; where it is not, nothing
+            may be measured in mm along that axis.
     """
 
     path: Path
@@ -93,6 +104,9 @@ class RawImage:
     stream: SlabStream
     sources: list[SourceFile]
     stream_findings: list[Finding] = field(default_factory=list)
+    space: Space = "patient"
+    third_axis: ThirdAxis = "space"
+    spacing_known: tuple[bool, bool, bool] = (True, True, True)
 
     def slabs(self, bounds: Sequence[tuple[int, int]]) -> Iterator[Slab]:
         """Yield the voxels channel by channel, `bounds` by `bounds`.

@@ -13,7 +13,7 @@ from pathlib import Path
 from resources.findings import Code, Finding, finding
 from resources.readers import itk, metaimage, nifti, nrrd
 from resources.readers.image import RawImage
-from resources.readers.source import MAX_IMAGE_BYTES, RawFile, ReadOptions, examine, renamed
+from resources.readers.source import RawFile, ReadOptions, examine, renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +42,21 @@ READERS: tuple[Reader, ...] = (
     Reader("GIPL", itk.GIPL_SUFFIXES, itk.sniff_gipl, itk.open_gipl, lambda _: ()),
 )
 
+PLAIN = ReadOptions()
 
-def open_image(
-    path: Path, *, name: str | None = None, assume_orientation: str | None = None, max_bytes: int = MAX_IMAGE_BYTES
-) -> RawImage:
+
+def open_image(path: Path, *, name: str | None = None, options: ReadOptions = PLAIN) -> RawImage:
     """Open an image by its content and read its header.
 
     Args:
         path: The file; either file of a two-file NIfTI or Analyze image.
         name: How findings and errors call it: its path under the raw root with forward slashes. The bare file name
             when not given.
-        assume_orientation: Direction in which each stored index grows, e.g. `LPS`, for files that say nothing about
-            it; when not given, such files are refused.
-        max_bytes: Most voxel bytes a header may promise.
+        options: What the dataset's spec says about the reading of its files.
 
     Raises:
         BadInputError: The file cannot be used; its finding says why.
-        ValueError: `assume_orientation` is no orientation.
     """
-    options = ReadOptions(assume_orientation, max_bytes)
     asked, path = path, nifti.header_path(path)
     file = examine(path, renamed(name or "", path) if path != asked else name or path.name)
     reader = _reader_of(file)

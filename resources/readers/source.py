@@ -35,10 +35,18 @@ class ReadOptions:
         assume_orientation: Direction in which each stored index grows, e.g. `LPS`, for files that say nothing about
             it; `None` refuses such files.
         max_bytes: Most voxel bytes a header may promise.
+        key: Name of the array inside a container (HDF5 path, NPZ member, MAT variable, table column).
+        axes: What each axis of the array is, in the order in which the format's own library indexes it: one letter each
+            of `x` `y` `z` (space), `t` (time), `c` (channel). For containers that do not say, and for files that say it
+            wrongly, such as a film stored as a NIfTI volume (`xyt`).
+        spacing_mm: Spacing along x, y and z, or x and y, for files that do not say.
     """
 
     assume_orientation: str | None = None
     max_bytes: int = MAX_IMAGE_BYTES
+    key: str | None = None
+    axes: str | None = None
+    spacing_mm: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         code = self.assume_orientation

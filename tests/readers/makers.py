@@ -13,6 +13,7 @@ import numpy.typing as npt
 from resources.findings import BadInputError, Code
 from resources.readers.image import RawImage
 from resources.readers.registry import open_image
+from resources.readers.source import ReadOptions
 
 AFFINE = np.array([[-0.8, 0, 0, 10], [0, 1.5, 0, -20], [0, 0, 3, -30], [0, 0, 0, 1]], np.float64)
 """LAS, anisotropic, away from the origin."""
@@ -74,7 +75,7 @@ def read_all(image: RawImage, step: int = 3) -> npt.NDArray[Any]:
 def refusal(path: Path, **options: Any) -> BadInputError:
     """The error with which a file is refused, at the latest when its last byte was read."""
     try:
-        read_all(open_image(path, **options))
+        read_all(open_image(path, options=ReadOptions(**options)))
     except BadInputError as error:
         return error
     raise AssertionError(f"{path} was accepted")

@@ -14,6 +14,7 @@ from resources.findings import BadInputError, Code
 from resources.geometry import closest_ras, spacing_mm
 from resources.readers.image import RawImage
 from resources.readers.registry import open_image
+from resources.readers.source import ReadOptions
 from tests.readers.conftest import CaseKind
 from tests.readers.makers import codes, read_all, refusal
 
@@ -63,10 +64,10 @@ def check_label(image: RawImage, expect: dict[str, Any], label: int = 1) -> None
 
 
 def check_case(folder: Path, case: dict[str, Any], *, image_codes: set[Code] | None = None, **options: Any) -> None:
-    image = open_image(folder / case["inputs"]["image"], name=case["inputs"]["image"], **options)
+    image = open_image(folder / case["inputs"]["image"], name=case["inputs"]["image"], options=ReadOptions(**options))
     check_image(image, case["expect"])
     if "label" in case["inputs"] and "label" in case["expect"]:
-        check_label(open_image(folder / case["inputs"]["label"], **options), case["expect"]["label"])
+        check_label(open_image(folder / case["inputs"]["label"], options=ReadOptions(**options)), case["expect"]["label"])
     said = codes(image)
     assert said == (image_codes or set())
     assert bool(said) == (case["outcome"] == "value_with_warning") or said == {Code.UNITS_CONVERTED}
@@ -105,14 +106,14 @@ def test_no_orientation_is_refused_unless_the_spec_states_one(case_kind: CaseKin
     error = refusal(path)
     assert error.finding.code == Code.ORIENTATION_UNKNOWN
     assert all(word in str(error) for word in case["error_must_mention_one_of"])
-    image = open_image(path, assume_orientation="LPS")
+    image = open_image(path, options=ReadOptions("LPS"))
     assert not image.orientation_known
     assert codes(image) == {Code.ORIENTATION_UNKNOWN}
     assert case["expect"]["must_flag"] in image.findings[0].detail
     np.testing.assert_allclose(spacing_mm(image.affine_ras_mm), case["expect"]["spacing_mm_in_stored_axis_order"])
     assert closest_ras(image.affine_ras_mm).code() == "LPS"
     label = {key: case["expect"][key] for key in ("voxel_count", "volume_mm3")}
-    check_label(open_image(path, assume_orientation="LPS"), label)
+    check_label(open_image(path, options=ReadOptions("LPS")), label)
 
 
 def test_shear_of_rounding_size_is_used_with_a_warning(case_kind: CaseKind) -> None:

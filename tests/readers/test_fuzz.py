@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from resources.findings import BadInputError
 from resources.readers.registry import open_image
+from resources.readers.source import ReadOptions
 from tests.readers.makers import nifti_bytes, read_all, voxels
 from tests.readers.test_itk import meta, nrrd
 
@@ -34,7 +35,7 @@ def read_or_refuse(content: bytes) -> None:
         path = Path(folder) / "a.nii"
         path.write_bytes(content)
         try:
-            image = open_image(path, assume_orientation="LPS", max_bytes=1 << 20)
+            image = open_image(path, options=ReadOptions("LPS", 1 << 20))
             read_all(image)
         except BadInputError:
             return

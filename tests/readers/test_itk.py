@@ -14,6 +14,7 @@ import SimpleITK as sitk  # noqa: N813  # as its own manual does
 from resources.findings import BadInputError, Code
 from resources.geometry import closest_ras
 from resources.readers.registry import companions, open_image
+from resources.readers.source import ReadOptions
 from tests.readers.makers import codes, read_all, refusal
 
 SHAPE = (7, 6, 5)
@@ -185,7 +186,7 @@ def test_space_of_nrrd_is_obeyed(tmp_path: Path, space: str, signs: tuple[int, i
 def test_nrrd_without_an_anatomical_space_has_no_orientation(tmp_path: Path, fields: dict[str, Any]) -> None:
     path = nrrd(tmp_path / "a.nrrd", **fields)
     assert refusal(path).finding.code == Code.ORIENTATION_UNKNOWN
-    image = open_image(path, assume_orientation="RAS")
+    image = open_image(path, options=ReadOptions("RAS"))
     np.testing.assert_array_equal(image.affine_ras_mm, np.diag([0.5, 1, 2, 1]))
     assert (codes(image), image.orientation_known) == ({Code.ORIENTATION_UNKNOWN}, False)
 
@@ -193,7 +194,7 @@ def test_nrrd_without_an_anatomical_space_has_no_orientation(tmp_path: Path, fie
 def test_metaimage_without_a_matrix_has_no_orientation(tmp_path: Path) -> None:
     path = meta(tmp_path / "a.mha", TransformMatrix=None)
     assert refusal(path).finding.code == Code.ORIENTATION_UNKNOWN
-    assert closest_ras(open_image(path, assume_orientation="PIR").affine_ras_mm).code() == "PIR"
+    assert closest_ras(open_image(path, options=ReadOptions("PIR")).affine_ras_mm).code() == "PIR"
 
 
 @pytest.mark.parametrize(
@@ -270,7 +271,7 @@ def test_gipl_knows_no_orientation(tmp_path: Path, packed: bool) -> None:
     path = tmp_path / ("a.gipl.gz" if packed else "a.gipl")
     sitk.WriteImage(written, str(path))
     assert refusal(path).finding.code == Code.ORIENTATION_UNKNOWN
-    image = open_image(path, assume_orientation="LPS")
+    image = open_image(path, options=ReadOptions("LPS"))
     np.testing.assert_array_equal(read_all(image), ARRAY)
     np.testing.assert_allclose(image.affine_ras_mm, np.diag([-0.5, -0.75, 2, 1]))
     content = path.read_bytes()
@@ -291,7 +292,7 @@ def test_real_files_are_read_as_simpleitk_reads_them(shared_data: Path, file: st
     path = shared_data / file
     if not path.is_file():
         pytest.skip(f"the shared data has no {file}")
-    image, theirs = open_image(path, assume_orientation="LPS"), sitk.ReadImage(str(path))
+    image, theirs = open_image(path, options=ReadOptions("LPS")), sitk.ReadImage(str(path))
     np.testing.assert_array_equal(read_all(image), sitk.GetArrayFromImage(theirs).T)
     np.testing.assert_allclose((image.affine_ras_mm @ [3, 2, 1, 1])[:3], world_ras(theirs, (3, 2, 1)), atol=1e-4)
 

@@ -10,6 +10,7 @@ from resources.findings import Code, Severity
 from resources.geometry import spacing_mm
 from resources.readers.grid import MAX_SHEAR_DEG, ROUNDING_SHEAR_DEG
 from resources.readers.registry import open_image
+from resources.readers.source import ReadOptions
 from tests.readers.makers import AFFINE, codes, refusal, voxels, write_nifti
 
 
@@ -116,7 +117,7 @@ def test_assumed_orientation_needs_a_spacing(tmp_path: Path, bad: float) -> None
 
 def test_signs_of_pixdim_are_dropped_aloud_when_nothing_else_is_there(tmp_path: Path) -> None:
     path = write(tmp_path, sform_code=0, qform_code=0, **pixdim(-0.8, 1.5, 3))
-    image = open_image(path, assume_orientation="PIR")
+    image = open_image(path, options=ReadOptions("PIR"))
     expected = np.array([[0, 0, 3, 0], [-0.8, 0, 0, 0], [0, -1.5, 0, 0], [0, 0, 0, 1]])
     np.testing.assert_allclose(image.affine_ras_mm, expected, rtol=1e-6)
     assert codes(image) == {Code.ORIENTATION_UNKNOWN, Code.PIXDIM_IGNORED}
@@ -127,11 +128,11 @@ def test_signs_of_pixdim_are_dropped_aloud_when_nothing_else_is_there(tmp_path: 
 def test_what_is_no_orientation_is_refused(tmp_path: Path, code: str) -> None:
     path = write(tmp_path)
     with pytest.raises(ValueError, match="orientation"):
-        open_image(path, assume_orientation=code)
+        open_image(path, options=ReadOptions(code))
 
 
 def test_an_assumed_orientation_never_overrules_the_file(tmp_path: Path) -> None:
-    image = open_image(write(tmp_path), assume_orientation="RAS")
+    image = open_image(write(tmp_path), options=ReadOptions("RAS"))
     np.testing.assert_allclose(image.affine_ras_mm, AFFINE, rtol=1e-6)
     assert image.orientation_known
     assert codes(image) == set()

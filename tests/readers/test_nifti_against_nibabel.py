@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from resources.findings import Code
 from resources.readers.nifti_header import VOXEL_TYPES
 from resources.readers.registry import companions, open_image
+from resources.readers.source import ReadOptions
 from tests.readers.makers import codes, nifti_bytes, read_all
 
 SLOPES = st.sampled_from(
@@ -156,7 +157,7 @@ def test_analyze_is_read_when_the_spec_states_its_orientation(tmp_path: Path, or
     header["scl_slope"] = slope
     (tmp_path / "a.hdr").write_bytes(header.binaryblock)
     (tmp_path / "a.img").write_bytes(np.asarray(array, f"{order}i2").tobytes(order="F"))
-    image = open_image(tmp_path / "a.img", assume_orientation="LPS")
+    image = open_image(tmp_path / "a.img", options=ReadOptions("LPS"))
     theirs = nib.load(tmp_path / "a.hdr")
     assert isinstance(theirs, nib.Spm2AnalyzeImage)
     np.testing.assert_array_equal(read_all(image), theirs.get_fdata())

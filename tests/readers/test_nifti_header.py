@@ -11,6 +11,7 @@ import pytest
 
 from resources.findings import Code
 from resources.readers.registry import open_image
+from resources.readers.source import ReadOptions
 from tests.readers.makers import codes, nifti_bytes, read_all, refusal, voxels, write_nifti
 
 
@@ -57,7 +58,7 @@ def test_a_legal_mask_of_zeros_is_no_bomb(tmp_path: Path) -> None:
 def test_size_limit_is_the_callers(tmp_path: Path) -> None:
     path = write_nifti(tmp_path / "a.nii", voxels())
     size = path.stat().st_size
-    open_image(path, max_bytes=size)
+    open_image(path, options=ReadOptions(max_bytes=size))
     assert refusal(path, max_bytes=size - 1).finding.code == Code.TOO_LARGE
 
 
