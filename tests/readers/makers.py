@@ -72,10 +72,10 @@ def read_all(image: RawImage, step: int = 3) -> npt.NDArray[Any]:
     return whole if image.n_channels > 1 else whole[..., 0]
 
 
-def refusal(path: Path, **options: Any) -> BadInputError:
+def refusal(path: Path, *, name: str | None = None, **options: Any) -> BadInputError:
     """The error with which a file is refused, at the latest when its last byte was read."""
     try:
-        read_all(open_image(path, options=ReadOptions(**options)))
+        read_all(open_image(path, name=name, options=ReadOptions(**options)))
     except BadInputError as error:
         return error
     raise AssertionError(f"{path} was accepted")
