@@ -16,6 +16,8 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from assets.spec_sources import Source
+
 
 def _orientation_code(value: str) -> str:
     if sorted("RLAPSI".index(letter) // 2 if letter in "RLAPSI" else -1 for letter in value) != [0, 1, 2]:
@@ -28,25 +30,6 @@ OrientationCode = Annotated[str, AfterValidator(_orientation_code)]
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Source(_Part):
-    """Where the raw files come from.
-
-    Attributes:
-        kind: How it is fetched.
-        id: Repository, record number or address, as its host writes it.
-        note: What a person must know to fetch it.
-        place: Remote pattern -> path under the raw folder, where the two layouts differ.
-    """
-
-    kind: Literal["git", "http", "zenodo", "huggingface", "google_drive", "synapse", "grand_challenge", "tcia"]
-    id: str
-    note: str = ""
-    place: dict[str, str] = Field(default_factory=dict)
-    md5: str | None = None
-    sha256: str | None = None
-    size_bytes: int | None = None
 
 
 class SeriesSource(_Part):
