@@ -36,7 +36,7 @@ class Dataset:
     @property
     def raw_root(self) -> Path:
         """Its raw folder."""
-        return self.layout.raw(self.spec.slug)
+        return self.layout.raw(self.spec.raw_name)
 
 
 @dataclass(frozen=True)

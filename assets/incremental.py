@@ -16,6 +16,7 @@ from typing import Any
 
 from assets.raw import FileEntry, RawSubject
 from assets.spec import DatasetSpec
+from assets.spec_layout import Part
 from resources.findings import RETRIED
 from resources.manifest import Manifest, SourceRecord
 
@@ -43,8 +44,8 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
     if step == "volumes":
         layout, expect = spec.layout, spec.expect
         return {
-            "series": {name: source.model_dump(mode="json") for name, source in layout.series.items()},
-            "labels": {name: source.model_dump(mode="json") for name, source in layout.labels.items()},
+            "series": {name: _said(source) for name, source in layout.series.items()},
+            "labels": {name: _said(source) for name, source in layout.labels.items()},
             "label_ids": sorted(spec.labels),
             "intensity": list(expect.intensity) if expect.intensity else None,
             "spacing_mm": list(expect.spacing_mm),
@@ -57,6 +58,11 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
     if step == "splits":
         return spec.split.model_dump(mode="json")
     return {"label_names": names, "expect": spec.expect.model_dump(mode="json")}
+
+
+def _said(part: Part) -> dict[str, Any]:
+    """What a spec says explicitly: a key that the language learns later leaves the products of older specs current."""
+    return part.model_dump(mode="json", exclude_defaults=True)
 
 
 def code_version(spec: DatasetSpec, step: str) -> str:

@@ -6,165 +6,176 @@ adding one YAML file. Unknown keys, undeclared lesion labels and the like are re
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from functools import partial
 from importlib import resources as package_files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from assets.spec_layout import Part, RawLayout, Regex, spelled_out
 from assets.spec_sources import Source
 
 
-def _orientation_code(value: str) -> str:
-    if sorted("RLAPSI".index(letter) // 2 if letter in "RLAPSI" else -1 for letter in value) != [0, 1, 2]:
-        raise ValueError(f"an orientation names each of R/L, A/P and S/I once, e.g. LPS, not {value!r}")
-    return value
-
-
-OrientationCode = Annotated[str, AfterValidator(_orientation_code)]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SeriesSource(_Part):
-    """The file one series is read from.
+class Label(Part):
+    """One structure of a label map.
 
     Attributes:
-        path: Pattern under the raw folder, with `{subject}` and, where there are several, `{scan}`.
-        channel: Index along the file's fourth axis; None for a plain 3-D image.
-        channels: How many channels that file must have.
-        assume_orientation: Direction in which the stored indices grow, e.g. `LPS`, for files that do not say.
+        name: Its name, one spelling throughout the catalog.
+        file: What `{label}` reads where each structure has a file of its own; the name with `_` for blanks if not given.
+        aliases: Other spellings in use, such as those of a publication.
     """
 
-    path: str
-    channel: int | None = None
-    channels: int = 1
-    assume_orientation: OrientationCode | None = None
+    name: str
+    file: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def file_name(self) -> str:
+        """What `{label}` reads in a path."""
+        return self.file or self.name.replace(" ", "_")
 
 
-class LabelsSource(_Part):
-    """The file a label map is read from.
+class Measurement(Part):
+    """A length or an angle between landmarks.
 
     Attributes:
-        path: Pattern under the raw folder.
-        of: The series whose grid it shares; None means every series of the scan.
-        assume_orientation: As for a series.
+        name: Its name.
+        distance: Two landmarks; the length between them in mm, in 3-D.
+        angle: Two lines of two landmarks each; the angle between them in degrees.
+        description: What it says, in a sentence about it.
     """
 
-    path: str
-    of: tuple[str, ...] | None = None
-    assume_orientation: OrientationCode | None = None
+    name: str
+    distance: tuple[str, str] | None = None
+    angle: tuple[tuple[str, str], tuple[str, str]] | None = None
+    description: str = ""
 
-
-class Listing(_Part):
-    """The dataset's own list of its subjects.
-
-    Attributes:
-        file: A JSON file under the raw folder.
-        each: Where the values stand, e.g. `[].case_id` or `training[].image`; the subject pattern is searched in each value.
-    """
-
-    file: str
-    each: str
-
-
-def _series_from_yaml(value: object) -> object:
-    """`{name: path}`, `{name: {path: ...}}`, or `{path: ..., split_last_axis: [names]}` for one file with channels."""
-    if not isinstance(value, Mapping):
-        return value
-    if "split_last_axis" in value:
-        names = value["split_last_axis"]
-        common = {k: v for k, v in value.items() if k != "split_last_axis"}
-        return {name: {**common, "channel": n, "channels": len(names)} for n, name in enumerate(names)}
-    return _spelled_out(value, "path")
-
-
-def _spelled_out(value: object, field: str) -> object:
-    """`{name: text}` is short for `{name: {field: text}}`."""
-    if not isinstance(value, Mapping):
-        return value
-    return {name: {field: part} if isinstance(part, str) else part for name, part in value.items()}
-
-
-class RawLayout(_Part):
-    """Which raw file is what.
-
-    Attributes:
-        subject: Regular expression of a subject's name: a person, never a scan.
-        scan: Regular expression of a scan's name; None where every subject has one.
-        series: Series name -> file.
-        labels: Label map name -> file.
-        ignore: Pattern -> the reason why those files are not used.
-        listing: The dataset's own list of subjects, if it has one.
-    """
-
-    subject: str
-    scan: str | None = None
-    series: Annotated[dict[str, SeriesSource], BeforeValidator(_series_from_yaml)]
-    labels: Annotated[dict[str, LabelsSource], BeforeValidator(partial(_spelled_out, field="path"))] = Field(default_factory=dict)
-    ignore: dict[str, str] = Field(default_factory=dict)
-    listing: Listing | None = None
-
-    @field_validator("subject", "scan")
-    @classmethod
-    def _compiles(cls, value: str | None) -> str | None:
-        if value is not None and re.compile(value).groups:
-            raise ValueError(f"{value!r} has groups; write (?:...) instead")
-        return value
+    @property
+    def landmarks(self) -> tuple[str, ...]:
+        """The landmarks it is made of."""
+        return self.distance or tuple(point for line in self.angle or () for point in line)
 
     @model_validator(mode="after")
-    def _names_agree(self) -> Self:
-        sources: list[tuple[str, SeriesSource | LabelsSource]] = [*self.series.items(), *self.labels.items()]
-        for name, source in sources:
-            if "{subject}" not in source.path:
-                raise ValueError(f"the path of {name} has no {{subject}}: {source.path}")
-            if ("{scan}" in source.path) != (self.scan is not None):
-                raise ValueError(f"the path of {name} and `scan` must both name the scan or neither: {source.path}")
-        for name, labels in self.labels.items():
-            strangers = set(labels.of or ()) - set(self.series)
-            if strangers:
-                raise ValueError(f"label map {name} is `of` series that are not declared: {sorted(strangers)}")
+    def _is_one_thing(self) -> Self:
+        if (self.distance is None) == (self.angle is None):
+            raise ValueError(f"measurement {self.name} is either a distance or an angle")
         return self
 
 
-class Label(_Part):
-    """One structure of a label map."""
+class Repair(Part):
+    """A known fault of the raw data and what is done about it; every file it touches is named in a finding.
 
-    name: str
+    Attributes:
+        kind: `copy_header`: the label map takes the geometry of a series of equal shape; `scale_labels`: its values are
+            multiplied by `factor` before they are taken for ids; `round_labels`: values within `tolerance` of a whole
+            number are taken for it.
+        labels: The label map.
+        series: The series whose geometry is copied.
+        factor: For `scale_labels`.
+        tolerance: For `round_labels` and `scale_labels`.
+        reason: Why, with the source that says so.
+    """
+
+    kind: Literal["copy_header", "scale_labels", "round_labels"]
+    labels: str
+    series: str = ""
+    factor: float = 1
+    tolerance: float = Field(default=0.01, gt=0, lt=0.5)
+    reason: str
 
 
-class Overlap(_Part):
-    """Another dataset that holds some of the same people, and the rule that joins their names."""
+class Overlap(Part):
+    """Another dataset that holds some of the same people, and the rule that joins their names.
+
+    Attributes:
+        dataset: Its slug.
+        rule: How the names are joined; or that they cannot be, and why.
+    """
 
     dataset: str
     rule: str
 
 
-class People(_Part):
-    """Who the subjects are, beyond their names in this dataset."""
+class PeopleTable(Part):
+    """Columns of a table of subjects: `subject` and `person`."""
 
+    file: str
+    subject: str
+    person: str
+    separator: str = ","
+
+
+class People(Part):
+    """Who the subjects are, beyond their names in this dataset.
+
+    Attributes:
+        pool: Datasets of one pool name people alike: the same `id` in two of them is the same person, and lies in the same
+            split in both. The slug if not given.
+        id: Regular expression that finds a person's id in a subject's name; the whole name if not given.
+        table: A table that names the person of a subject, where names do not.
+        unit: What a subject stands for where nothing tells people apart.
+        overlaps: Datasets that share people in a way that ids cannot join, or only partly.
+    """
+
+    pool: str = ""
+    id: Regex | None = None
+    table: PeopleTable | None = None
+    unit: Literal["person", "scan", "image", "specimen"] = "person"
     overlaps: tuple[Overlap, ...] = ()
 
 
-class SplitPolicy(_Part):
+class SplitTable(Part):
+    """Columns of a table of subjects: `subject` and `split`."""
+
+    file: str
+    subject: str
+    split: str
+    separator: str = ","
+
+
+class OfficialSplit(Part):
+    """The division the dataset's authors published; given in one of three ways.
+
+    Attributes:
+        roots: Root -> split.
+        files: Split -> a file under the raw folder that names its subjects.
+        each: Where the names stand in those files when they are JSON, as in a listing; each line of a text file is one.
+        table: A table with a column that says it.
+        test: Official splits that count as test when `follow` is set; all others are train.
+        follow: Whether our split is the official one.
+    """
+
+    roots: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)
+    each: str = ""
+    table: SplitTable | None = None
+    test: tuple[str, ...] = ("test",)
+    follow: bool = False
+
+    @model_validator(mode="after")
+    def _is_given_once(self) -> Self:
+        if sum(map(bool, (self.roots, self.files, self.table))) != 1:
+            raise ValueError("an official split is given by `roots`, by `files` or by a `table`")
+        return self
+
+
+class SplitPolicy(Part):
     """How subjects are divided.
 
     Attributes:
         test_share: Share of subject groups that goes to the test split.
         seed: Enters the hash that decides; another seed is another split.
+        official: The published division, if there is one.
     """
 
     test_share: float = Field(default=0.3, gt=0, lt=1)
     seed: int = 1024
+    official: OfficialSplit | None = None
 
 
-class Expect(_Part):
+class Expect(Part):
     """What must hold of the data; the gates are built from it.
 
     Attributes:
@@ -184,8 +195,15 @@ class Expect(_Part):
     counts: dict[str, dict[str, int]] = Field(default_factory=dict)
 
 
-class DatasetSpec(_Part):
-    """Everything MedFoundry knows about one source dataset."""
+class DatasetSpec(Part):
+    """Everything MedFoundry knows about one source dataset.
+
+    Attributes:
+        raw_folder: Its folder under `data/raw`, where two datasets share one; the slug if not given.
+        lesions: Label ids whose sizes are measured.
+        lesion_series: The series on which lesion sizes are asked about; the first if not given.
+        landmarks: Names of all landmarks, in the order of the landmark files.
+    """
 
     slug: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     name: str
@@ -198,9 +216,14 @@ class DatasetSpec(_Part):
     description: str
     citation: str = ""
     sources: tuple[Source, ...]
+    raw_folder: str = ""
     layout: RawLayout
-    labels: Annotated[dict[int, Label], BeforeValidator(partial(_spelled_out, field="name"))] = Field(default_factory=dict)
+    labels: Annotated[dict[int, Label], BeforeValidator(partial(spelled_out, field="name"))] = Field(default_factory=dict)
     lesions: tuple[int, ...] = ()
+    lesion_series: str | None = None
+    landmarks: tuple[str, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    repairs: tuple[Repair, ...] = ()
     people: People = Field(default_factory=People)
     split: SplitPolicy = Field(default_factory=SplitPolicy)
     expect: Expect = Field(default_factory=Expect)
@@ -225,29 +248,70 @@ class DatasetSpec(_Part):
             raise ValueError("there are label maps but no `labels` that say what their ids mean")
         return self
 
+    @model_validator(mode="after")
+    def _names_are_declared(self) -> Self:
+        points = {p for m in self.measurements for p in m.landmarks}
+        points |= {p for source in self.layout.landmarks.values() for pair in source.pairs.values() for p in pair.points}
+        series = {r.series for r in self.repairs if r.series} | ({self.lesion_series} if self.lesion_series else set())
+        for what, used, known in (
+            ("landmarks", points, set(self.landmarks)),
+            ("label maps to repair", {r.labels for r in self.repairs}, set(self.layout.labels)),
+            ("series", series, set(self.layout.series)),
+        ):
+            if used - known:
+                raise ValueError(f"{what} that are not declared: {sorted(used - known)}")
+        if self.layout.landmarks and not self.landmarks:
+            raise ValueError("there are landmark files but no `landmarks` that name them")
+        return self
+
+    @property
+    def raw_name(self) -> str:
+        """Folder of its raw files under `data/raw`."""
+        return self.raw_folder or self.slug
+
+    @property
+    def people_pool(self) -> str:
+        """Name of the pool of people its subjects belong to."""
+        return self.people.pool or self.slug
+
     def label_name(self, label_id: int) -> str:
         """Name of a label id."""
         return self.labels[label_id].name
 
     @classmethod
     def from_yaml(cls, path: Path) -> DatasetSpec:
-        """Load one spec.
+        """Load one spec; with `base: NAME` it is laid over `_NAME.yaml` beside it, mappings key by key, all else whole.
 
         Raises:
             ValueError: The file is no mapping, or a field is missing, unknown or of the wrong kind; the message says which.
         """
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError(f"{path} holds {type(content).__name__}, not a dataset spec")  # noqa: TRY004
+        content = _mapping(path)
+        if base := content.pop("base", None):
+            content = _laid_over(_mapping(path.with_name(f"_{base}.yaml")), content)
         return cls.model_validate(content)
 
 
+def _mapping(path: Path) -> dict[str, Any]:
+    content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} holds {type(content).__name__}, not a dataset spec")  # noqa: TRY004
+    return content
+
+
+def _laid_over(base: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in content.items():
+        below = merged.get(key)
+        merged[key] = _laid_over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
 def load_catalog() -> dict[str, DatasetSpec]:
-    """All specs of `assets/catalog/`, by slug, in alphabetical order."""
+    """All specs of `assets/catalog/`, by slug, in alphabetical order; files that begin with `_` are bases of others."""
     catalog: dict[str, DatasetSpec] = {}
     for entry in sorted(package_files.files("assets").joinpath("catalog").iterdir(), key=lambda e: e.name):
         path = Path(str(entry))
-        if path.suffix == ".yaml":
+        if path.suffix == ".yaml" and not path.name.startswith("_") and path.name != LABEL_GROUPS:
             spec = DatasetSpec.from_yaml(path)
             if path.stem != spec.slug:
                 raise ValueError(f"{path.name} declares slug {spec.slug!r}; the two must agree")

@@ -18,7 +18,8 @@ from assets.annotations.planes import LabelMap
 from assets.image_stream import StoredImage, store_image
 from assets.label_maps import RasLabels, hash_labels, read_labels
 from assets.raw import RawScan, RawSubject
-from assets.spec import DatasetSpec, LabelsSource, SeriesSource
+from assets.spec import DatasetSpec
+from assets.spec_layout import LabelsSource, SeriesSource
 from assets.tables import VOLUMES, frame
 from resources.findings import BadInputError, Code, Finding, Severity, finding
 from resources.geometry import (
@@ -168,7 +169,7 @@ class _ScanBuilder:
             raise BadInputError(Code.UNEXPECTED_DIMENSIONS, detail, file=path)
 
     def _open_labels(self, name: str, source: LabelsSource) -> None:
-        path = self.scan.labels[name]
+        path = self.scan.labels[name][0].path
         image = self._open(path, source.assume_orientation).image
         if image.n_channels != 1:
             detail = f"the label map is 4D with {image.n_channels} volumes along its fourth axis; one is expected"
@@ -179,12 +180,12 @@ class _ScanBuilder:
         return [name for name in self.scan.series if of is None or name in of]
 
     def _compare_grids(self, name: str) -> None:
-        label = self.opened[self.scan.labels[name]]
+        label = self.opened[self.scan.labels[name][0].path]
         for series in self._series_of(name):
             _require_same_grid(self.opened[self.scan.series[series]], label)
 
     def _read_labels(self, name: str) -> None:
-        path = self.scan.labels[name]
+        path = self.scan.labels[name][0].path
         self.read.add(path)
         self.labels[name] = read_labels(self.spec, self.opened[path].image, path)
         self._learn(self.opened[path].image)
@@ -229,7 +230,7 @@ class _ScanBuilder:
 
     def _store_labels(self, name: str) -> None:
         series = self._series_of(name)[0]
-        grid, source = self.opened[self.scan.series[series]], self.opened[self.scan.labels[name]]
+        grid, source = self.opened[self.scan.series[series]], self.opened[self.scan.labels[name][0].path]
         labels = self.labels[name]
         group = labels_path(self.subject, self.scan.scan, series, name)
         content = hash_labels(labels)

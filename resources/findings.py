@@ -31,6 +31,8 @@ class Code(StrEnum):
     MISSING_IMAGE = "missing-image"
     MISSING_LABELS = "missing-labels"
     AMBIGUOUS_FILE = "ambiguous-file"
+    SUPERSEDED = "superseded"
+    REPAIRED = "repaired"
     UNREADABLE = "unreadable"
 
     # The bytes of a file
@@ -77,6 +79,8 @@ class Code(StrEnum):
 DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.SYNTHETIC: Severity.INFO,
     Code.EXACT_COPY: Severity.INFO,
+    Code.SUPERSEDED: Severity.INFO,
+    Code.REPAIRED: Severity.INFO,
     Code.UNITS_CONVERTED: Severity.INFO,
     Code.SLOPE_IGNORED: Severity.INFO,
     Code.EMPTY_MASK: Severity.INFO,

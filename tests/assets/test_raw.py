@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.raw import RawDataMissingError, RawTree, discover
+from assets.raw import LabelFile, RawDataMissingError, RawTree, discover
 from assets.spec import DatasetSpec, load_catalog
 from resources.findings import Code, Severity
 
@@ -55,7 +55,7 @@ def test_subjects_come_in_natural_order_with_their_files(root: Path) -> None:
     assert list(tree.subjects) == ["case_00002", "case_00010"]
     (scan,) = tree.subjects["case_00002"].scans
     assert scan.series == {"ct": "dataset/case_00002/imaging.nii.gz"}
-    assert scan.labels == {"masses": "dataset/case_00002/segmentation.nii.gz"}
+    assert scan.labels == {"masses": (LabelFile("dataset/case_00002/segmentation.nii.gz"),)}
     assert [(f.role, f.size) for f in tree.subjects["case_00002"].files] == [("image", 1), ("labels", 1)]
     assert tree.findings == ()
     assert not tree.synthetic

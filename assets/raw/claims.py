@@ -1,0 +1,108 @@
+"""The spec's patterns, compiled: which file is claimed, by what, for whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from assets.patterns import Pattern, compile_pattern
+from assets.spec import DatasetSpec
+
+Role = Literal["image", "labels", "landmarks", "transform", "table"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one file is for.
+
+    Attributes:
+        role: What kind of thing.
+        name: Which series, label map or landmark set; empty for a table.
+        subject: Whose.
+        scan: Scan as the path calls it; None where paths do not name scans, and for tables.
+        root: What `{root}` reads; None where the pattern does not name it.
+        label_id: Whose mask it is, for a mask of one label.
+        fields: What the spec's own fields read.
+    """
+
+    role: Role
+    name: str
+    subject: str
+    scan: str | None
+    root: str | None
+    label_id: int | None
+    fields: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """All patterns of a spec."""
+
+    spec: DatasetSpec
+
+    @cached_property
+    def fields(self) -> dict[str, str]:
+        """Field -> regular expression."""
+        layout = self.spec.layout
+        names = sorted((label.file_name for label in self.spec.labels.values()), key=len, reverse=True)
+        return {
+            "subject": layout.subject,
+            "scan": layout.scan or "(?!)",
+            "root": "|".join(re.escape(root) for root in layout.roots) or "(?!)",
+            "label": "|".join(map(re.escape, names)) or "(?!)",
+            **layout.fields,
+        }
+
+    @cached_property
+    def patterns(self) -> list[tuple[Role, str, Pattern]]:
+        """Role, name and pattern of everything the spec claims."""
+        layout = self.spec.layout
+        sources: list[tuple[Role, str, tuple[str, ...]]] = [
+            *(("image", name, series.patterns) for name, series in layout.series.items()),
+            *(("labels", name, labels.patterns) for name, labels in layout.labels.items()),
+            *(("landmarks", name, landmarks.patterns) for name, landmarks in layout.landmarks.items()),
+            *(("transform", name, landmarks.transform) for name, landmarks in layout.landmarks.items()),
+            ("table", "", (layout.scan_names.file,) if layout.scan_names else ()),
+        ]
+        return [(role, name, compile_pattern(text, self.fields)) for role, name, texts in sources for text in texts]
+
+    @cached_property
+    def ignored(self) -> list[tuple[Pattern, str]]:
+        """Patterns of files that are left, and why."""
+        return [(compile_pattern(text, self.fields), reason) for text, reason in self.spec.layout.ignore.items()]
+
+    @cached_property
+    def _label_ids(self) -> dict[str, int]:
+        return {label.file_name: number for number, label in self.spec.labels.items()}
+
+    def of(self, path: str) -> Iterator[Claim]:
+        """Everything that claims the file."""
+        for role, name, pattern in self.patterns:
+            read = pattern.match(path)
+            if read is not None:
+                own = {field: read[field] for field in self.spec.layout.fields if field in read}
+                label = self._label_ids[read["label"]] if "label" in read else None
+                yield Claim(role, name, read["subject"], read.get("scan"), read.get("root"), label, own)
+
+    def why_ignored(self, path: str) -> str | None:
+        """The spec's reason to leave a file, if it has one."""
+        return next((why for pattern, why in self.ignored if pattern.match(path) is not None), None)
+
+    def expected_path(self, role: Role, name: str, subject: str, scan: RawScanName) -> str:
+        """Where a missing file would be, as far as it can be told."""
+        texts = [pattern.text for r, n, pattern in self.patterns if (r, n) == (role, name)]
+        known = {"subject": subject, "scan": scan.in_paths, **({"root": scan.root} if scan.root else {}), **scan.fields}
+        shown = [re.sub(r"\{([a-z_]+)\}", lambda m: known.get(m.group(1), m.group(0)), text) for text in texts]
+        return " or ".join(shown)
+
+
+@dataclass(frozen=True)
+class RawScanName:
+    """What paths say of a scan."""
+
+    in_paths: str
+    root: str
+    fields: dict[str, str]

@@ -1,0 +1,189 @@
+"""Gives every file of a raw folder its place."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assets.junk import copied_from, is_partial_download, junk_reason
+from assets.raw.claims import Claims
+from assets.raw.listing import compare_listing
+from assets.raw.scans import SubjectFiles, raw_scans
+from assets.raw.tree import ONLY_SCAN, SYNTHETIC_MARKER, FileEntry, RawScan, RawSubject, RawTree, natural_key
+from assets.raw.walk import walk
+from assets.spec import DatasetSpec
+from resources.findings import Code, Finding, finding
+from resources.readers.registry import companions
+
+
+class RawDataMissingError(Exception):
+    """There is nothing to read; the message says what to download and where to put it."""
+
+
+def discover(spec: DatasetSpec, root: Path) -> RawTree:
+    """Look at every file under `root` once.
+
+    Raises:
+        RawDataMissingError: The folder is missing or empty, or no file in it matches the spec.
+    """
+    if not root.is_dir() or next(root.iterdir(), None) is None:
+        raise RawDataMissingError(_what_to_download(spec, root))
+    sorter = _Sorter(spec, root)
+    unlisted: list[OSError] = []
+    for path, status in walk(root, unlisted):
+        sorter.place(path, status)
+    for error in unlisted:
+        folder = Path(error.filename).relative_to(root).as_posix()
+        detail = f"the folder cannot be listed: {error.strerror}; what it holds is not known"
+        sorter.findings.append(finding(Code.UNREADABLE, detail, file=folder))
+    tree = sorter.tree()
+    if not tree.subjects:
+        raise RawDataMissingError(
+            f"{root} holds {len(tree.files)} files, but none matches the layout of {spec.slug}: expected paths such as "
+            f"{', '.join(_examples(spec))} with subject {spec.layout.subject}"
+        )
+    return tree
+
+
+def _what_to_download(spec: DatasetSpec, root: Path) -> str:
+    sources = "; ".join(f"{s.kind} {s.id}" + (f" ({s.note})" if s.note else "") for s in spec.sources)
+    example = next(_examples(spec))
+    return (
+        f"there are no raw data for {spec.slug}: {root} is missing or empty. Get {spec.name} {spec.version} from {sources} "
+        f"(licence {spec.licence}, access {spec.access}) and put it there, so that images lie at {root}/{example}. "
+        "To try the product on made-up data, run `make demo`, which makes a synthetic KiTS23."
+    )
+
+
+def _examples(spec: DatasetSpec) -> Iterator[str]:
+    return (pattern for series in spec.layout.series.values() for pattern in series.patterns)
+
+
+@dataclass
+class _Sorter:
+    """Gives every file its place."""
+
+    spec: DatasetSpec
+    root: Path
+    files: dict[str, FileEntry] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    subjects: dict[str, SubjectFiles] = field(default_factory=dict)
+    synthetic: bool = False
+
+    def __post_init__(self) -> None:
+        self.claims = Claims(self.spec)
+
+    def place(self, path: str, status: os.stat_result | OSError) -> None:
+        """Decide what one file is."""
+        size, mtime = (0, 0) if isinstance(status, OSError) else (status.st_size, status.st_mtime_ns)
+        if path == SYNTHETIC_MARKER:
+            self.synthetic = True
+            self.files[path] = FileEntry(path, size, mtime, "ignored", reason="marks the folder as made-up data")
+        elif not self._claim(path, size, mtime, status):
+            self._set_aside(path, size, mtime)
+
+    def _claim(self, path: str, size: int, mtime: int, status: os.stat_result | OSError) -> bool:
+        claimed = False
+        for claim in self.claims.of(path):
+            files = self.subjects.setdefault(claim.subject, SubjectFiles())
+            files.add(claim, path)
+            if not claimed and isinstance(status, OSError):
+                reason = f"cannot be read: {status.strerror}; check that the link or its permissions are right"
+                files.findings.append(finding(Code.UNREADABLE, reason, file=path))
+            scan = "" if claim.role == "table" else claim.scan or ONLY_SCAN
+            self.files[path] = FileEntry(path, size, mtime, "used", claim.role, claim.subject, scan)
+            claimed = True
+        return claimed
+
+    def _set_aside(self, path: str, size: int, mtime: int) -> None:
+        reason = junk_reason(path) or self.claims.why_ignored(path)
+        if reason is None and is_partial_download(path):
+            reason = "a download that did not finish; fetch the file again"
+            self.findings.append(finding(Code.INCOMPLETE_DOWNLOAD, reason, file=path))
+        elif reason is None and (original := copied_from(path)) and (self.root / original).is_file():
+            reason = self._judge_copy(path, original)
+        if reason is not None:
+            self.files[path] = FileEntry(path, size, mtime, "ignored", reason=reason)
+            return
+        reason = "no pattern of the spec claims it; rename it to fit the layout, or tell the spec to ignore it"
+        self.files[path] = FileEntry(path, size, mtime, "unclaimed", reason=reason)
+
+    def _judge_copy(self, path: str, original: str) -> str:
+        try:
+            same = filecmp.cmp(self.root / path, self.root / original, shallow=False)
+        except OSError as error:
+            detail = f"looks like a copy of {original} but cannot be read: {error.strerror}"
+            self.findings.append(finding(Code.UNREADABLE, detail, file=path))
+            return detail
+        code = Code.EXACT_COPY if same else Code.ALTERED_COPY
+        detail = f"a copy of {original}" + ("" if same else " with other content; decide which one is right and remove the other")
+        self.findings.append(finding(code, detail, file=path))
+        return detail
+
+    def tree(self) -> RawTree:
+        """What was found, once every file has its place."""
+        self._claim_companions()
+        subjects = dict(self._settled())
+        unclaimed = [f for f in self.files.values() if f.state == "unclaimed"]
+        self.findings += [finding(Code.UNCLAIMED_FILE, f.reason, file=f.path) for f in unclaimed]
+        if self.synthetic:
+            detail = "the raw data are made up (phantoms); nothing clinical can be learned from this dataset"
+            self.findings.append(finding(Code.SYNTHETIC, detail, file=SYNTHETIC_MARKER))
+        self.findings += compare_listing(self.spec, self.root, subjects)
+        files = tuple(self.files[path] for path in sorted(self.files))
+        return RawTree(self.root, self.synthetic, subjects, files, tuple(self.findings))
+
+    def _claim_companions(self) -> None:
+        """Give the second file of a pair (`.img` of a `.hdr`) to the subject of the first."""
+        for main in [f for f in self.files.values() if f.state == "used"]:
+            for other in companions(self.root / main.path):
+                path = other.relative_to(self.root).as_posix()
+                if path in self.files and self.files[path].state != "used":
+                    status = other.stat()
+                    self.files[path] = FileEntry(
+                        path, status.st_size, status.st_mtime_ns, "used", "companion", main.subject, main.scan
+                    )
+
+    def _settled(self) -> Iterator[tuple[str, RawSubject]]:
+        """The subjects that have anything to be made, in natural order; files of scans that do not count are ignored."""
+        of_subject: dict[str, list[str]] = {}
+        for path, entry in self.files.items():
+            if entry.state == "used":
+                of_subject.setdefault(entry.subject, []).append(path)
+        for name in sorted(self.subjects, key=natural_key):
+            gathered = self.subjects[name]
+            for path, reason in gathered.settle(self.spec):
+                self._ignore(path, reason)
+            if self.spec.layout.unlabelled == "leave":
+                self._leave_unlabelled(gathered)
+            scans = raw_scans(self.claims, self.root, name, gathered)
+            entries = [self.files[path] for path in of_subject.get(name, [])]
+            used = tuple(sorted((f for f in entries if f.state == "used"), key=lambda f: f.path))
+            if scans:
+                self._rename_scans(used, scans)
+                used = tuple(self.files[f.path] for f in used)
+                yield name, RawSubject(name, scans, used, tuple(gathered.findings))
+            else:
+                for entry in used:
+                    self._ignore(entry.path, "its subject has no scan that is used")
+
+    def _leave_unlabelled(self, gathered: SubjectFiles) -> None:
+        required = {name for name, source in self.spec.layout.labels.items() if source.required}
+        for key, scan in list(gathered.scans.items()):
+            if required - scan.label_files().keys():
+                for path in gathered.scans.pop(key).files.values():
+                    self._ignore(path, "no label map was published for this scan")
+
+    def _rename_scans(self, used: tuple[FileEntry, ...], scans: tuple[RawScan, ...]) -> None:
+        """Let the ledger call the scans what the products call them."""
+        name_of = {path: scan.scan for scan in scans for path in scan.paths()}
+        for entry in used:
+            if entry.path in name_of and entry.scan != name_of[entry.path]:
+                self.files[entry.path] = replace(entry, scan=name_of[entry.path])
+
+    def _ignore(self, path: str, reason: str) -> None:
+        entry = self.files[path]
+        self.files[path] = FileEntry(path, entry.size, entry.mtime_ns, "ignored", reason=reason)

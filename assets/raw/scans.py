@@ -1,0 +1,150 @@
+"""Gathers the claimed files of every scan: of two roots the later counts, and a scan may get a better name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assets.raw.claims import Claim, Claims, RawScanName
+from assets.raw.tree import ONLY_SCAN, LabelFile, RawScan, natural_key
+from assets.spec import DatasetSpec
+from assets.spec_layout import ScanNames
+from resources.findings import Code, Finding, finding
+
+
+@dataclass
+class ScanFiles:
+    """The files of one scan under one root.
+
+    Attributes:
+        name: What paths say of it.
+        files: (role, name, label id) -> path.
+        findings: What is wrong with them.
+    """
+
+    name: RawScanName
+    files: dict[tuple[str, str, int | None], str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, claim: Claim, path: str) -> None:
+        """Take a file; of two for the same purpose the first counts, and the subject is told."""
+        key = (claim.role, claim.name, claim.label_id)
+        if key in self.files:
+            detail = f"both {self.files[key]} and {path} match the pattern of {claim.name}; keep one"
+            self.findings.append(finding(Code.AMBIGUOUS_FILE, detail, file=path))
+            return
+        self.files[key] = path
+        self.name.fields.update(claim.fields)
+
+    def named(self, role: str) -> dict[str, str]:
+        """Name -> path of one role."""
+        return {name: path for (r, name, _), path in self.files.items() if r == role}
+
+    def label_files(self) -> dict[str, tuple[LabelFile, ...]]:
+        """Label map -> its files, masks in order of the label ids."""
+        found: dict[str, list[LabelFile]] = {}
+        for (role, name, label_id), path in self.files.items():
+            if role == "labels":
+                found.setdefault(name, []).append(LabelFile(path, label_id))
+        return {name: tuple(sorted(files, key=lambda f: f.label_id or 0)) for name, files in found.items()}
+
+
+@dataclass
+class SubjectFiles:
+    """The claimed files of one subject.
+
+    Attributes:
+        scans: (scan, root) as paths have them -> files.
+        tables: Files that belong to the subject rather than to a scan.
+        findings: What is wrong before any scan is looked at.
+    """
+
+    scans: dict[tuple[str, str], ScanFiles] = field(default_factory=dict)
+    tables: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, claim: Claim, path: str) -> None:
+        """Take a file."""
+        if claim.role == "table":
+            self.tables.append(path)
+            return
+        scan, root = claim.scan or ONLY_SCAN, claim.root or ""
+        files = self.scans.setdefault((scan, root), ScanFiles(RawScanName(scan, root, {})))
+        files.add(claim, path)
+
+    def settle(self, spec: DatasetSpec) -> Iterator[tuple[str, str]]:
+        """Let later roots replace earlier ones; yields every file that is replaced, with the reason."""
+        order = {root: n for n, root in enumerate(("", *spec.layout.roots))}
+        for scan in {scan for scan, _ in self.scans}:
+            roots = sorted((root for s, root in self.scans if s == scan), key=order.__getitem__)
+            kept = self.scans[scan, roots[-1]]
+            for root in roots[:-1]:
+                old = self.scans.pop((scan, root))
+                if not root:
+                    kept.files = old.files | kept.files
+                    continue
+                detail = f"the scan is given again under {roots[-1]}, which replaces the one under {root}"
+                self.findings.append(finding(Code.SUPERSEDED, detail, file=next(iter(old.files.values()))))
+                yield from ((path, detail) for path in old.files.values())
+
+
+def raw_scans(claims: Claims, root: Path, subject: str, files: SubjectFiles) -> tuple[RawScan, ...]:
+    """The scans of a subject, complete or not, in natural order of their names; adds to the subject's findings."""
+    names = claims.spec.layout.scan_names
+    better = _better_names(names, root, files) if names else {}
+    scans = []
+    for scan_files in files.scans.values():
+        files.findings += scan_files.findings
+        scan = RawScan(
+            better.get(scan_files.name.in_paths, scan_files.name.in_paths),
+            scan_files.named("image"),
+            scan_files.label_files(),
+            scan_files.named("landmarks"),
+            scan_files.named("transform"),
+            scan_files.name.fields,
+        )
+        files.findings += _missing(claims, subject, scan_files.name, scan)
+        scans.append(scan)
+    return tuple(sorted(scans, key=lambda s: natural_key(s.scan)))
+
+
+def _better_names(names: ScanNames, root: Path, files: SubjectFiles) -> dict[str, str]:
+    better: dict[str, str] = {}
+    for path in files.tables:
+        try:
+            lines = (root / path).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            files.findings.append(finding(Code.UNREADABLE, f"the names of the scans cannot be read: {error}", file=path))
+            continue
+        values = dict(line.split(":", 1) for line in lines if ":" in line)
+        for key, name in names.keys.items():
+            value = values.get(key, "").strip()
+            if value.isdecimal():
+                better[names.scan.format(value=int(value))] = name
+            else:
+                detail = f"it has no whole number for {key!r} that would say which scan is {name}"
+                files.findings.append(finding(Code.BAD_HEADER, detail, file=path))
+    return better
+
+
+def _missing(claims: Claims, subject: str, name: RawScanName, scan: RawScan) -> Iterator[Finding]:
+    spec = claims.spec
+    for series, source in spec.layout.series.items():
+        if source.required and series not in scan.series:
+            path = claims.expected_path("image", series, subject, name)
+            yield finding(Code.MISSING_IMAGE, f"the image {series} is missing: not found at {path}", file=path)
+    for labels, maps in spec.layout.labels.items():
+        if maps.required and labels not in scan.labels:
+            path = claims.expected_path("labels", labels, subject, name)
+            yield finding(Code.MISSING_LABELS, f"the label map {labels} is missing: not found at {path}", file=path)
+        elif maps.masks and maps.absent == "error" and labels in scan.labels:
+            absent = set(spec.labels) - {f.label_id for f in scan.labels[labels]}
+            if absent:
+                shown = ", ".join(spec.labels[n].file_name for n in sorted(absent)[:5]) + (", ..." if len(absent) > 5 else "")
+                detail = f"{len(absent)} of {len(spec.labels)} masks of {labels} are missing: {shown}"
+                yield finding(Code.MISSING_LABELS, detail, file=Path(scan.labels[labels][0].path).parent.as_posix())
+    for landmarks in set(spec.layout.landmarks) & set(scan.landmarks):
+        if spec.layout.landmarks[landmarks].transform and landmarks not in scan.transforms:
+            path = claims.expected_path("transform", landmarks, subject, name)
+            yield finding(Code.MISSING_IMAGE, f"the transform of {landmarks} is missing: not found at {path}", file=path)

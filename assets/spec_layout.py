@@ -1,0 +1,270 @@
+"""How a spec says which raw file is what: the layout part of the dataset language, as pydantic models.
+
+Patterns are globs with named fields (`assets/patterns.py`). What each key means
+for the user is told in `docs/adding-a-dataset.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+
+class Part(BaseModel):
+    """A part of a spec: unknown keys are refused, and nothing changes once it is loaded."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _orientation_code(value: str) -> str:
+    if sorted("RLAPSI".index(letter) // 2 if letter in "RLAPSI" else -1 for letter in value) != [0, 1, 2]:
+        raise ValueError(f"an orientation names each of R/L, A/P and S/I once, e.g. LPS, not {value!r}")
+    return value
+
+
+def _axes(value: str) -> str:
+    if not value or len(set(value)) != len(value) or set(value) - set("xyztc"):
+        raise ValueError(f"axes are letters of x, y, z, t and c, each once, not {value!r}")
+    return value
+
+
+def _regex(value: str) -> str:
+    if re.compile(value).groups:
+        raise ValueError(f"{value!r} has groups; write (?:...) instead")
+    return value
+
+
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def spelled_out(value: object, field: str) -> object:
+    """`{name: text}` is short for `{name: {field: text}}`; a list stands for several texts."""
+    if not isinstance(value, Mapping):
+        return value
+    return {name: {field: part} if isinstance(part, str | list) else part for name, part in value.items()}
+
+
+OrientationCode = Annotated[str, AfterValidator(_orientation_code)]
+Axes = Annotated[str, AfterValidator(_axes)]
+Regex = Annotated[str, AfterValidator(_regex)]
+Patterns = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+
+
+class FileSource(Part):
+    """A file, and what must be said to read it because it does not say so itself.
+
+    Attributes:
+        path: Pattern under the raw folder, with `{subject}` and, where there are several, `{scan}`; more than one where
+            the same file goes by several names, of which each scan has one.
+        key: Name of the array inside a container such as HDF5.
+        axes: Order of the stored axes, e.g. `xyt` for a film stored as a volume.
+        spacing_mm: Spacing along x, y (and z) for files that do not say.
+        assume_orientation: Direction in which the stored indices grow, e.g. `LPS`, for files that do not say.
+    """
+
+    path: Patterns = ()
+    key: str | None = None
+    axes: Axes | None = None
+    spacing_mm: tuple[float, ...] | None = None
+    assume_orientation: OrientationCode | None = None
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Every pattern that claims a file for this source."""
+        return self.path
+
+
+class SeriesSource(FileSource):
+    """The file one series is read from.
+
+    Attributes:
+        channel: Index along the file's fourth axis; None for a plain 3-D image.
+        channels: How many channels that file must have.
+        grid_of: A label map whose file gives the geometry, for arrays in containers; the shapes must be equal.
+        required: Whether a scan without it is an error.
+        description: What a person would call such a picture, in a sentence about it.
+    """
+
+    channel: int | None = None
+    channels: int = 1
+    grid_of: str | None = None
+    required: bool = True
+    description: str = ""
+
+
+class LabelsSource(FileSource):
+    """The file, or the files, a label map is read from: `path` for a map of ids, `masks` for one binary mask per label.
+
+    Attributes:
+        masks: Pattern with `{label}`, which reads as the `file` (or the name) of one of the spec's labels.
+        one_hot: The channels of the file are binary masks, in order of the label ids.
+        overlap: What holds where masks meet.
+        absent: What a missing mask file means.
+        of: The series whose grid it shares; None means every series of the scan.
+        required: Whether a scan without it is an error.
+    """
+
+    masks: Patterns = ()
+    one_hot: bool = False
+    overlap: Literal["error", "lower id wins", "higher id wins"] = "error"
+    absent: Literal["error", "empty"] = "error"
+    of: tuple[str, ...] | None = None
+    required: bool = True
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Every pattern that claims a file for this label map."""
+        return self.path + self.masks
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if bool(self.path) == bool(self.masks):
+            raise ValueError("a label map is read either from `path` or from `masks`")
+        if any("{label}" not in pattern for pattern in self.masks):
+            raise ValueError(f"a pattern of masks names {{label}}: {self.masks}")
+        return self
+
+
+class LandmarkPair(Part):
+    """Two landmarks stored as two voxels of one value.
+
+    Attributes:
+        points: Their names; the first is the one further along `along`.
+        along: R, A or S (or L, P, I): the direction in the patient that tells them apart.
+    """
+
+    points: tuple[str, str]
+    along: Literal["R", "L", "A", "P", "S", "I"]
+
+
+class LandmarksSource(Part):
+    """The file landmarks are read from.
+
+    Attributes:
+        path: Pattern under the raw folder.
+        of: The series they were set on.
+        reader: `xy_lines`: one `x,y` in pixels per line, in order of the spec's landmarks, anything behind them left;
+            `label_pairs`: a label map with two voxels per value.
+        pairs: Value -> the two landmarks, for `label_pairs`.
+        transform: Pattern of an ITK transform from the space of the landmark file to that of the series.
+        exclude: Subject -> why its landmarks are not used.
+    """
+
+    path: Patterns
+    of: str
+    reader: Literal["xy_lines", "label_pairs"]
+    pairs: dict[int, LandmarkPair] = Field(default_factory=dict)
+    transform: Patterns = ()
+    exclude: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Every pattern that claims a landmark file."""
+        return self.path
+
+
+class Listing(Part):
+    """The dataset's own list of its subjects.
+
+    Attributes:
+        file: A JSON file under the raw folder.
+        each: Where the values stand, e.g. `[].case_id` or `training[].image`; the subject pattern is searched in each value.
+    """
+
+    file: str
+    each: str
+
+
+class ScanNames(Part):
+    """Better names for scans, from a file of `key: value` lines that each subject has.
+
+    Attributes:
+        file: Pattern with `{subject}`.
+        keys: Key -> the name of the scan that the value points to.
+        scan: How a scan is called in the file names, with `{value}`: `frame{value:02d}`.
+    """
+
+    file: str
+    keys: dict[str, str]
+    scan: str
+
+
+def _series_from_yaml(value: object) -> object:
+    """`{name: path}`, `{name: {path: ...}}`, or `{path: ..., split_last_axis: [names]}` for one file with channels."""
+    if not isinstance(value, Mapping):
+        return value
+    if "split_last_axis" in value:
+        names = value["split_last_axis"]
+        common = {k: v for k, v in value.items() if k != "split_last_axis"}
+        return {name: {**common, "channel": n, "channels": len(names)} for n, name in enumerate(names)}
+    return spelled_out(value, "path")
+
+
+class RawLayout(Part):
+    """Which raw file is what.
+
+    Attributes:
+        subject: Regular expression of a subject's name: a person, never a scan.
+        scan: Regular expression of a scan's name; None where every subject has one.
+        scan_names: Better names for the scans.
+        roots: What `{root}` reads in the patterns; a scan found under a later root replaces that of an earlier one.
+        fields: Further fields of the patterns -> their regular expressions; they are kept with the scan.
+        series: Series name -> file.
+        labels: Label map name -> file or files.
+        landmarks: Landmark set name -> file.
+        unlabelled: Whether a scan without its label maps is an error or left out.
+        ignore: Pattern -> the reason why those files are not used.
+        listing: The dataset's own list of subjects, if it has one.
+    """
+
+    subject: Regex
+    scan: Regex | None = None
+    scan_names: ScanNames | None = None
+    roots: tuple[str, ...] = ()
+    fields: dict[str, Regex] = Field(default_factory=dict)
+    series: Annotated[dict[str, SeriesSource], BeforeValidator(_series_from_yaml)]
+    labels: Annotated[dict[str, LabelsSource], BeforeValidator(partial(spelled_out, field="path"))] = Field(default_factory=dict)
+    landmarks: dict[str, LandmarksSource] = Field(default_factory=dict)
+    unlabelled: Literal["error", "leave"] = "error"
+    ignore: dict[str, str] = Field(default_factory=dict)
+    listing: Listing | None = None
+
+    @field_validator("fields")
+    @classmethod
+    def _fields_are_new(cls, value: dict[str, str]) -> dict[str, str]:
+        taken = set(value) & {"subject", "scan", "root", "label"}
+        if taken:
+            raise ValueError(f"{sorted(taken)} have keys of their own in the layout")
+        return value
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> Self:
+        sources = (*self.series.items(), *self.labels.items(), *self.landmarks.items())
+        for name, patterns in ((name, source.patterns) for name, source in sources):
+            if not patterns:
+                raise ValueError(f"{name} has no path")
+            for pattern in patterns:
+                if "{subject}" not in pattern:
+                    raise ValueError(f"the path of {name} has no {{subject}}: {pattern}")
+                if ("{scan}" in pattern) != (self.scan is not None):
+                    raise ValueError(f"the path of {name} and `scan` must both name the scan or neither: {pattern}")
+                if "{root}" in pattern and not self.roots:
+                    raise ValueError(f"the path of {name} names {{root}}, but the layout has no `roots`: {pattern}")
+        for name, labels in self.labels.items():
+            _require_known(f"label map {name} is `of` series", labels.of or (), self.series)
+        for name, series in self.series.items():
+            _require_known(f"series {name} has the grid of label maps", (series.grid_of,) if series.grid_of else (), self.labels)
+        for name, landmarks in self.landmarks.items():
+            _require_known(f"landmark set {name} is `of` series", (landmarks.of,), self.series)
+        return self
+
+
+def _require_known(who: str, names: tuple[str, ...], known: Mapping[str, object]) -> None:
+    strangers = set(names) - set(known)
+    if strangers:
+        raise ValueError(f"{who} that are not declared: {sorted(strangers)}")
