@@ -17,6 +17,9 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from assets.spec_layout import Part, RawLayout, Regex, spelled_out
 from assets.spec_sources import Source
 
+LABEL_GROUPS = "label_groups.yaml"
+"""File of the catalog that is no spec: label name -> anatomical group."""
+
 
 class Label(Part):
     """One structure of a label map.

@@ -244,8 +244,12 @@ class RawLayout(Part):
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
-        sources = (*self.series.items(), *self.labels.items(), *self.landmarks.items())
-        for name, patterns in ((name, source.patterns) for name, source in sources):
+        claimed: dict[str, tuple[str, ...]] = {
+            **{name: source.patterns for name, source in self.series.items()},
+            **{name: source.patterns for name, source in self.labels.items()},
+            **{name: source.patterns for name, source in self.landmarks.items()},
+        }
+        for name, patterns in claimed.items():
             if not patterns:
                 raise ValueError(f"{name} has no path")
             for pattern in patterns:
