@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -14,18 +15,50 @@ ORIENTATION = {"z": "inferior-to-superior", "y": "posterior-to-anterior", "x": "
 """The stored axes, in order, and the direction in which their index grows."""
 
 
-def multiscale(name: str, spacing_mm: Sequence[float], origin_mm: Sequence[float]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class StoredAxes:
+    """What the three stored axes are, beyond their order.
+
+    Attributes:
+        space: `patient` where the affine places the voxels in a patient, `picture` where it does not.
+        third: Name of the first stored axis: `z`, or `t` for a film.
+        spacing_known: For i, j and k, whether the spacing is a length the source states.
+    """
+
+    space: str = "patient"
+    third: str = "z"
+    spacing_known: tuple[bool, bool, bool] = (True, True, True)
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The stored axes, in order."""
+        return self.third, "y", "x"
+
+    def described(self) -> list[dict[str, Any]]:
+        """The axes as OME-Zarr has them; no unit where the spacing is not known, no orientation outside of a patient."""
+        axes: list[dict[str, Any]] = []
+        for name, known in zip(self.names, self.spacing_known[::-1], strict=True):
+            axis: dict[str, Any] = {"name": name, "type": "time" if name == "t" else "space"}
+            if known:
+                axis["unit"] = "millimeter"
+            if self.space == "patient":
+                axis["orientation"] = {"type": "anatomical", "value": ORIENTATION[name]}
+            axes.append(axis)
+        return axes
+
+
+PATIENT = StoredAxes()
+"""A volume in a patient, all spacings known."""
+
+
+def multiscale(name: str, spacing_mm: Sequence[float], origin_mm: Sequence[float], axes: StoredAxes = PATIENT) -> dict[str, Any]:
     """The `ome` attributes of a volume of one resolution; spacing along i, j, k and position x, y, z of the first voxel."""
-    axes = [
-        {"name": n, "type": "space", "unit": "millimeter", "orientation": {"type": "anatomical", "value": value}}
-        for n, value in ORIENTATION.items()
-    ]
     steps = [
         {"type": "scale", "scale": [float(v) for v in spacing_mm[::-1]]},
         {"type": "translation", "translation": [float(v) for v in origin_mm[::-1]]},
     ]
-    scales = [{"name": name, "axes": axes, "datasets": [{"path": ARRAY, "coordinateTransformations": steps}]}]
-    return {"multiscales": scales}
+    datasets = [{"path": ARRAY, "coordinateTransformations": steps}]
+    return {"multiscales": [{"name": name, "axes": axes.described(), "datasets": datasets}]}
 
 
 def group_document(ome: Mapping[str, Any], attributes: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import tensorstore as ts
 
 from resources.content_hash import HASH_BLOCK, ContentHash
-from resources.ome_metadata import ARRAY, CHECKSUM, DOCUMENT, ORIENTATION, group_document, metadata_checksum, multiscale
+from resources.ome_metadata import ARRAY, CHECKSUM, DOCUMENT, PATIENT, StoredAxes, group_document, metadata_checksum, multiscale
 
 __all__ = [
     "HASH_BLOCK",
@@ -92,7 +92,9 @@ def _image_grid(shape: Sequence[int], itemsize: int, slab_axis: int) -> tuple[li
     return shard, chunk
 
 
-def _create(path: Path, shape: Sequence[int], dtype: str, shard: Sequence[int], chunk: Sequence[int], level: int) -> Any:
+def _create(
+    path: Path, shape: Sequence[int], dtype: str, shard: Sequence[int], chunk: Sequence[int], level: int, names: Sequence[str]
+) -> Any:
     """A new array, shape and grid in stored order; every chunk that is written is stored, one of zeros too."""
     little: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
     blosc = {"name": "blosc", "configuration": {"cname": "zstd", "clevel": level, "shuffle": "shuffle"}}
@@ -109,7 +111,7 @@ def _create(path: Path, shape: Sequence[int], dtype: str, shard: Sequence[int], 
         "chunk_key_encoding": {"name": "default"},
         "fill_value": 0,
         "codecs": [{"name": "sharding_indexed", "configuration": sharding}],
-        "dimension_names": list(ORIENTATION),
+        "dimension_names": list(names),
     }
     spec = {
         "driver": "zarr3",
@@ -156,16 +158,18 @@ class ImageWriter:
         shape_ijk: Shape in RAS+ order.
         dtype: Type of the voxels; kept as it is.
         slab_axis: RAS+ axis (0, 1 or 2) along which slabs follow one another.
+        axes: What the axes are.
 
     Raises:
         ValueError: An axis has no voxels.
         OSError: The folder cannot be written.
     """
 
-    def __init__(self, group: Path, shape_ijk: Shape, dtype: np.dtype[Any], slab_axis: int) -> None:
+    def __init__(self, group: Path, shape_ijk: Shape, dtype: np.dtype[Any], slab_axis: int, axes: StoredAxes = PATIENT) -> None:
         if min(shape_ijk) < 1:
             raise ValueError(f"an image has at least one voxel along every axis, not {shape_ijk}")
         self._group = group
+        self._axes = axes
         self._axis = 2 - slab_axis
         self._shape = tuple(int(n) for n in shape_ijk[::-1])
         self._dtype = np.dtype(dtype)
@@ -173,7 +177,7 @@ class ImageWriter:
         self._pending: list[PendingWrite] = []
         group.mkdir(parents=True)
         shard, chunk = _image_grid(self._shape, self._dtype.itemsize, self._axis)
-        self._array = _create(group / ARRAY, self._shape, self._dtype.name, shard, chunk, _IMAGE_LEVEL)
+        self._array = _create(group / ARRAY, self._shape, self._dtype.name, shard, chunk, _IMAGE_LEVEL, axes.names)
 
     def write(self, start: int, block_kji: Array) -> PendingWrite:
         """Begin to write the slab that starts at RAS+ plane `start`; returns at once.
@@ -214,7 +218,7 @@ class ImageWriter:
             write.result()
         if self._starts:
             raise ValueError(f"the slabs of {self._group} that start at planes {sorted(self._starts)} were not written")
-        _write_volume(self._group, multiscale(self._group.name, spacing_mm, origin_mm), attributes)
+        _write_volume(self._group, multiscale(self._group.name, spacing_mm, origin_mm, self._axes), attributes)
 
 
 def write_labels(
@@ -225,6 +229,7 @@ def write_labels(
     spacing_mm: Sequence[float],
     origin_mm: Sequence[float],
     attributes: Mapping[str, Any],
+    axes: StoredAxes = PATIENT,
 ) -> None:
     """Write a label map of which only `crop` (`[i, j, k]`, at `offset_ijk`) is not zero.
 
@@ -241,13 +246,13 @@ def write_labels(
     group.mkdir(parents=True)
     chunk = [min(_LABEL_CHUNK, _rounded(e, 8)) for e in shape_ijk[::-1]]
     shard = [_rounded(e, c) for e, c in zip(shape_ijk[::-1], chunk, strict=True)]
-    array = _create(group / ARRAY, shape_ijk[::-1], crop.dtype.name, shard, chunk, _LABEL_LEVEL)
+    array = _create(group / ARRAY, shape_ijk[::-1], crop.dtype.name, shard, chunk, _LABEL_LEVEL, axes.names)
     if crop.size:
         values = np.ascontiguousarray(crop.transpose(2, 1, 0))
     else:
         where, values = (slice(0, 1),) * 3, np.zeros((1, 1, 1), crop.dtype)
     PendingWrite(group, array[where].write(values)).result()
-    ome = multiscale(group.name, spacing_mm, origin_mm) | {"image-label": {"source": {"image": "../../"}}}
+    ome = multiscale(group.name, spacing_mm, origin_mm, axes) | {"image-label": {"source": {"image": "../../"}}}
     _write_volume(group, ome, attributes)
     _write_group(group.parent, {"labels": sorted(p.name for p in group.parent.iterdir() if p.is_dir())}, None)
 
