@@ -264,21 +264,23 @@ def test_the_miniatures_match_their_specs(tmp_path: Path) -> None:
         tree = discover(catalog[slug], tmp_path / root)
         assert list(tree.subjects) == list(made)
         assert [f.code for f in tree.findings] == ([Code.SYNTHETIC] if slug == "kits23" else [])
-        for subject in made.values():
-            stored = nib.load(subject.labels)
-            assert "".join(nib.aff2axcodes(stored.affine)) == subject.orientation
+        for scan in (subject.only_scan for subject in made.values()):
+            ((file,),) = scan.labels.values()
+            stored = nib.load(file)
+            assert "".join(nib.aff2axcodes(stored.affine)) == scan.orientation
             labels = np.asarray(nib.as_closest_canonical(stored).dataobj)
-            assert np.array_equal(labels, subject.label_map())
-            assert nib.load(subject.image).shape == stored.shape
+            assert np.array_equal(labels, scan.label_map())
+            assert [nib.load(image).shape for image in scan.series.values()] == [stored.shape]
 
 
 def test_the_lesions_of_the_miniatures_are_whole(tmp_path: Path) -> None:
     made = [*kits23(tmp_path / "k", n=4).values(), *msd_hippocampus(tmp_path / "h", n=4).values()]
     for subject in made:
-        labels = subject.label_map()
+        scan = subject.only_scan
+        labels = scan.label_map()
         for label in (2, 3) if subject.subject.startswith("case") else (1, 2):
-            (shape,) = subject.of_label(label)
-            filled = (labels == label).sum() * subject.grid.voxel_mm3()
+            (shape,) = scan.of_label(label)
+            filled = (labels == label).sum() * scan.grid.voxel_mm3()
             assert filled == pytest.approx(shape.volume_mm3(), rel=0.05)
         for axis in range(3):
             assert not np.isin(labels.take([0, -1], axis), (2, 3)).any()

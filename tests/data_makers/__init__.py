@@ -1,7 +1,7 @@
 """Miniature datasets in the true raw layout of the real ones, with the closed forms of what they hold."""
 
 from tests.data_makers.kits23 import kits23
-from tests.data_makers.made import MadeSubject
+from tests.data_makers.made import MadeScan, MadeSubject
 from tests.data_makers.msd_hippocampus import msd_hippocampus
 
-__all__ = ["MadeSubject", "kits23", "msd_hippocampus"]
+__all__ = ["MadeScan", "MadeSubject", "kits23", "msd_hippocampus"]

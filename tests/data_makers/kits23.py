@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from resources.phantoms import Ellipsoid, Grid, Shape, Vector, draw_ct, draw_labels, write_nifti
-from tests.data_makers.made import MadeSubject, by_name
+from resources.phantoms import Ellipsoid, Grid, Shape, Vector, draw_ct, write_nifti
+from tests.data_makers.made import MadeScan, MadeSubject, by_name
 
 KIDNEY, TUMOUR, CYST = 1, 2, 3
 _CENTRE: Vector = (3.5, -40.25, 112.0)
@@ -47,11 +47,12 @@ def kits23(
         folder = raw_root / "dataset" / f"case_{number:05d}"
         orientation = orientations[number % len(orientations)]
         shapes = _shapes(1 + 0.04 * (number % 4))
-        subject = MadeSubject(folder.name, grid, shapes, folder / "imaging.nii.gz", folder / "segmentation.nii.gz", orientation)
-        image = draw_ct(shapes, grid, noise_hu=10, random=np.random.default_rng(number))
-        write_nifti(subject.image, image, grid.affine, orientation)
-        write_nifti(subject.labels, draw_labels(shapes, grid), grid.affine, orientation)
-        made.append(subject)
+        image, labels = folder / "imaging.nii.gz", folder / "segmentation.nii.gz"
+        scan = MadeScan(grid, shapes, {"ct": image}, {"masses": (labels,)}, orientation)
+        ct = draw_ct(shapes, grid, noise_hu=10, random=np.random.default_rng(number))
+        write_nifti(image, ct, grid.affine, orientation)
+        write_nifti(labels, scan.label_map(), grid.affine, orientation)
+        made.append(MadeSubject(folder.name, (scan,)))
     cases = sorted(folder.name for folder in (raw_root / "dataset").glob("case_*"))
     listing = raw_root / "dataset" / "kits23.json"
     listing.write_text(json.dumps([{"case_id": case} for case in cases]), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,24 +13,24 @@ from resources.phantoms import Ellipsoid, Grid, draw_labels
 
 
 @dataclass(frozen=True, slots=True)
-class MadeSubject:
-    """One subject of a miniature dataset.
+class MadeScan:
+    """One scan of a subject.
 
     Attributes:
-        subject: Its name.
-        grid: RAS+ grid of its image and label map.
+        grid: RAS+ grid of its images and label map.
         shapes: What was drawn, in order; a later one covers an earlier one.
-        image: The file written.
-        labels: The file written.
+        series: Series name -> file; series of one 4-D file share it.
+        labels: Label map name -> its files: the map of ids, or one mask per label.
         orientation: Direction in which each stored index grows.
+        scan: Its name in the products.
     """
 
-    subject: str
     grid: Grid
     shapes: tuple[Ellipsoid, ...]
-    image: Path
-    labels: Path
+    series: Mapping[str, Path]
+    labels: Mapping[str, tuple[Path, ...]]
     orientation: str
+    scan: str = "0"
 
     def of_label(self, label: int) -> tuple[Ellipsoid, ...]:
         """The ellipsoids drawn with a label."""
@@ -40,6 +41,20 @@ class MadeSubject:
         return draw_labels(self.shapes, self.grid)
 
 
-def by_name(subjects: list[MadeSubject]) -> dict[str, MadeSubject]:
+@dataclass(frozen=True, slots=True)
+class MadeSubject:
+    """One subject of a miniature dataset."""
+
+    subject: str
+    scans: tuple[MadeScan, ...]
+
+    @property
+    def only_scan(self) -> MadeScan:
+        """The scan of a subject that has just one."""
+        (scan,) = self.scans
+        return scan
+
+
+def by_name(subjects: Iterable[MadeSubject]) -> dict[str, MadeSubject]:
     """Subjects by their names, in order."""
     return {made.subject: made for made in subjects}

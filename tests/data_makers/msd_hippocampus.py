@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from resources.phantoms import Ellipsoid, Grid, Vector, draw_labels, draw_values, rotation, write_nifti
-from tests.data_makers.made import MadeSubject, by_name
+from resources.phantoms import Ellipsoid, Grid, Vector, draw_values, rotation, write_nifti
+from tests.data_makers.made import MadeScan, MadeSubject, by_name
 
 ANTERIOR, POSTERIOR = 1, 2
 
@@ -49,14 +49,14 @@ def _write(task: Path, number: int) -> MadeSubject:
     grid = Grid(shape, affine)
     centre = grid.centre_ras_mm()
     name = f"hippocampus_{number:03d}"
-    subject = MadeSubject(
-        name, grid, _shapes(centre, number), task / "imagesTr" / f"{name}.nii.gz", task / "labelsTr" / f"{name}.nii.gz", "RAS"
-    )  # fmt: skip
-    image = draw_values(subject.shapes, grid, background=30)
-    image += np.random.default_rng(number).integers(-8, 9, shape, np.int8)
-    write_nifti(subject.image, image if number % 2 else image.astype(np.uint8), affine, "RAS")
-    write_nifti(subject.labels, draw_labels(subject.shapes, grid), affine, "RAS")
-    return subject
+    shapes = _shapes(centre, number)
+    image, labels = task / "imagesTr" / f"{name}.nii.gz", task / "labelsTr" / f"{name}.nii.gz"
+    scan = MadeScan(grid, shapes, {"t1w": image}, {"hippocampus": (labels,)}, "RAS")
+    t1w = draw_values(shapes, grid, background=30)
+    t1w += np.random.default_rng(number).integers(-8, 9, shape, np.int8)
+    write_nifti(image, t1w if number % 2 else t1w.astype(np.uint8), affine, "RAS")
+    write_nifti(labels, scan.label_map(), affine, "RAS")
+    return MadeSubject(name, (scan,))
 
 
 def _shapes(centre: Vector, number: int) -> tuple[Ellipsoid, ...]:

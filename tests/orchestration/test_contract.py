@@ -31,7 +31,7 @@ def test_every_spec_builds_its_chain(slug: str, tmp_path: Path, *, by_subject: b
 def test_every_spec_runs_on_the_miniature_of_its_layout(slug: str, tmp_path: Path) -> None:
     make = getattr(data_makers, slug, None)
     assert make is not None, f"tests/data_makers has no {slug}: add a maker of its true raw layout with the spec"
-    made = make(tmp_path / "raw" / slug)
+    made = make(tmp_path / "raw" / catalog_spec(slug).raw_name)
     with dg.DagsterInstance.ephemeral() as instance:
         world = World(tmp_path, catalog_spec(slug), instance)
         result = world.run()
