@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from resources.phantoms import Ellipsoid, Grid, draw_labels
+from resources.phantoms import Ellipsoid, Grid, Vector, draw_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class MadeScan:
         labels: Label map name -> its files: the map of ids, or one mask per label.
         orientation: Direction in which each stored index grows.
         scan: Its name in the products.
+        landmarks: Landmark -> its place in the space of the series: RAS+ mm, or pixels (column, row, 0) of a picture.
     """
 
     grid: Grid
@@ -31,6 +32,7 @@ class MadeScan:
     labels: Mapping[str, tuple[Path, ...]]
     orientation: str
     scan: str = "0"
+    landmarks: Mapping[str, Vector] = field(default_factory=dict)
 
     def of_label(self, label: int) -> tuple[Ellipsoid, ...]:
         """The ellipsoids drawn with a label."""
