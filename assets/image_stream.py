@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from assets.measure.reorient import NO_VOXELS, SlabStatistics, gather_ras
 from resources.geometry import Reorientation
+from resources.ome_metadata import PATIENT, StoredAxes
 from resources.ome_zarr import SLAB, ContentHash, ImageWriter, slab_bounds
 from resources.readers.image import RawImage, Slab
 
@@ -61,13 +62,16 @@ class _Buffer:
         self.written = self.hashed = None
 
 
-def store_image(image: RawImage, reorientation: Reorientation, groups: Mapping[int, Path]) -> dict[int, StoredImage]:
+def store_image(
+    image: RawImage, reorientation: Reorientation, groups: Mapping[int, Path], axes: StoredAxes = PATIENT
+) -> dict[int, StoredImage]:
     """Read an image to its end and store the channels that are asked for.
 
     Args:
         image: The opened raw image.
         reorientation: Brings its stored axes to RAS+.
         groups: Channel -> folder of its volume; other channels are read, checked and left.
+        axes: What the stored axes are.
 
     Raises:
         BadInputError: The file is not whole.
@@ -77,7 +81,7 @@ def store_image(image: RawImage, reorientation: Reorientation, groups: Mapping[i
     axis = reorientation.axes.index(image.slab_axis)
     bounds = slab_bounds(image.shape[image.slab_axis], flipped=reorientation.flips[axis])
     stored = {
-        channel: StoredImage(ImageWriter(group, shape, image.dtype, axis), ContentHash(shape, image.dtype))
+        channel: StoredImage(ImageWriter(group, shape, image.dtype, axis, axes), ContentHash(shape, image.dtype))
         for channel, group in groups.items()
     }
     plane = int(np.prod(shape)) // shape[axis]

@@ -36,14 +36,28 @@ class RasLabels:
 
 
 def read_labels(spec: DatasetSpec, image: RawImage, file: str) -> RasLabels:
-    """Read a label map to its end.
+    """Read a map of label ids to its end.
 
     Raises:
         BadInputError: The file is not whole, holds values other than whole numbers of 0 to 65535, or unknown ids.
     """
-    stored = _read_compact(image, file)
+    (labels,) = read_channels(image, file)
+    _refuse_unknown(spec, labels.counts, file)
+    return labels
+
+
+def read_channels(image: RawImage, file: str) -> list[RasLabels]:
+    """Read every channel of a file of whole numbers to its end, whatever the numbers mean.
+
+    Raises:
+        BadInputError: The file is not whole, or holds values other than whole numbers of 0 to 65535.
+    """
+    return [_cut_out(image, stored) for stored in _read_compact(image, file)]
+
+
+def _cut_out(image: RawImage, stored: npt.NDArray[Any]) -> RasLabels:
+    """The labelled part of a channel, in RAS+ order."""
     counts = {number: count for number, count in sorted(id_counts(stored).items()) if number}
-    _refuse_unknown(spec, counts, file)
     reorientation = closest_ras(image.affine_ras_mm)
     box = tight_box(stored) or ((0, 0),) * 3
     inside = stored[tuple(slice(a, b) for a, b in box)]
@@ -56,22 +70,23 @@ def read_labels(spec: DatasetSpec, image: RawImage, file: str) -> RasLabels:
     return RasLabels(crop, where, reorientation.shape(image.shape), counts)
 
 
-def _read_compact(image: RawImage, file: str) -> npt.NDArray[Any]:
-    """The label map in stored order, in the smallest unsigned type that holds it."""
+def _read_compact(image: RawImage, file: str) -> list[npt.NDArray[Any]]:
+    """Every channel in stored order, in the smallest unsigned type that holds it."""
     extent = image.shape[image.slab_axis]
     bounds = [(start, min(start + SLAB_PLANES, extent)) for start in range(0, extent, SLAB_PLANES)]
-    whole = np.zeros(image.shape, np.uint8, order="F")
+    channels = [np.zeros(image.shape, np.uint8, order="F") for _ in range(image.n_channels)]
     offenders = NO_OFFENDERS
     for slab in image.slabs(bounds):
         labels, offenders = compact_labels(slab.voxels, offenders)
+        whole = channels[slab.channel]
         if labels.dtype.itemsize > whole.dtype.itemsize:
-            whole = whole.astype(labels.dtype, order="F")
+            whole = channels[slab.channel] = whole.astype(labels.dtype, order="F")
         where: list[slice] = [slice(None)] * 3
         where[image.slab_axis] = slice(slab.start, slab.start + slab.voxels.shape[image.slab_axis])
         whole[tuple(where)] = labels
     if offenders:
         _refuse_values(offenders, file)
-    return whole
+    return channels
 
 
 def _refuse_values(offenders: Offenders, file: str) -> None:

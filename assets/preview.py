@@ -27,7 +27,10 @@ _OPACITY = 0.45
 
 
 def overlay_png(products: Path, volumes: pl.DataFrame, label_maps: Sequence[LabelMap]) -> bytes:
-    """Draw the first image of a subject with its labels, radiological view: the patient's right on the left, front up.
+    """Draw the first image of a subject with its labels.
+
+    Of a volume the axial slice, or what plane it has, in radiological view: the patient's right (or front) on the left, front
+    (or head) up. A picture is drawn as it is.
 
     Args:
         products: Folder that the paths of `volumes` are relative to.
@@ -42,20 +45,27 @@ def overlay_png(products: Path, volumes: pl.DataFrame, label_maps: Sequence[Labe
         return b""
     labels = label_maps[0] if label_maps else None
     row = images.filter(series=labels.series).row(0, named=True) if labels else images.row(0, named=True)
-    k = _busiest_slice(labels) if labels else row["shape_ijk"][2] // 2
-    pixels = open_volume(products / row["path"]).slice(2, k).astype(np.float64)
+    plane = _drawn_plane(row["shape_ijk"])
+    index = _busiest_slice(labels, plane) if labels else row["shape_ijk"][plane.axis] // 2
+    pixels = open_volume(products / row["path"]).slice(plane.axis, index).astype(np.float64)
     coloured = np.repeat(_windowed(pixels)[:, :, None], 3, axis=2)
     if labels is not None:
-        _paint(coloured, labels, k)
-    view = np.flip(coloured.transpose(1, 0, 2), (0, 1))
-    return _png(view, row["spacing_mm"][0], row["spacing_mm"][1])
+        _paint(coloured, labels, plane, index)
+    view = coloured.transpose(1, 0, 2)
+    across_mm, down_mm = (row["spacing_mm"][axis] or 1.0 for axis in plane.in_plane)
+    return _png(np.flip(view, (0, 1)) if row["space"] == "patient" else view, across_mm, down_mm)
 
 
-def _busiest_slice(labels: LabelMap) -> int:
+def _drawn_plane(shape_ijk: Sequence[int]) -> Plane:
+    """The axial plane, or that of an image of one slice."""
+    return next((p for p in (Plane.AXIAL, Plane.CORONAL) if min(shape_ijk[a] for a in p.in_plane) > 1), Plane.SAGITTAL)
+
+
+def _busiest_slice(labels: LabelMap, plane: Plane) -> int:
     if not labels.crop.size:
-        return labels.shape_ijk[2] // 2
-    if (found := labels.components.get(Plane.AXIAL)) is None:
-        return labels.offset_ijk[2] + int(np.argmax((labels.crop > 0).sum((0, 1))))
+        return labels.shape_ijk[plane.axis] // 2
+    if (found := labels.components.get(plane)) is None:
+        return labels.offset_ijk[plane.axis] + int(np.argmax((labels.crop > 0).sum(plane.in_plane)))
     # The annotations need the components anyway; counting the voxels again would cost ten times as much.
     return int(np.argmax(np.bincount(found.slice_index, found.pixel_count)))
 
@@ -66,16 +76,16 @@ def _windowed(pixels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.asarray(np.clip((np.nan_to_num(pixels) - low) / max(high - low, 1e-9), 0, 1) * 255)
 
 
-def _paint(coloured: npt.NDArray[np.float64], labels: LabelMap, k: int) -> None:
-    oi, oj, ok = labels.offset_ijk
-    ni, nj, nk = labels.crop.shape
-    if not ok <= k < ok + nk:
+def _paint(coloured: npt.NDArray[np.float64], labels: LabelMap, plane: Plane, index: int) -> None:
+    inside = index - labels.offset_ijk[plane.axis]
+    if not 0 <= inside < labels.crop.shape[plane.axis]:
         return
-    drawn = labels.crop[:, :, k - ok]
-    part = coloured[oi : oi + ni, oj : oj + nj]
-    inside = drawn > 0
-    colour = _COLOURS[(drawn[inside].astype(int) - 1) % len(_COLOURS)]
-    part[inside] = (1 - _OPACITY) * part[inside] + _OPACITY * colour
+    drawn = plane.slices(labels.crop)[inside]
+    corner = [labels.offset_ijk[axis] for axis in plane.in_plane]
+    part = coloured[corner[0] : corner[0] + drawn.shape[0], corner[1] : corner[1] + drawn.shape[1]]
+    marked = drawn > 0
+    colour = _COLOURS[(drawn[marked].astype(int) - 1) % len(_COLOURS)]
+    part[marked] = (1 - _OPACITY) * part[marked] + _OPACITY * colour
 
 
 def _png(view: npt.NDArray[np.float64], across_mm: float, down_mm: float) -> bytes:

@@ -148,6 +148,7 @@ def _label_map(dataset: Dataset, row: Mapping[str, Any]) -> LabelMap:
         (i, j, k),
         (x, y, z),
         bool(row["synthetic"]),
+        "patient" if row["space"] == "patient" else "picture",
     )
 
 

@@ -22,6 +22,8 @@ VOLUMES: Schema = {
     "kind": pl.String,
     "labels_name": pl.String,
     "path": pl.String,
+    "space": pl.String,
+    "third_axis": pl.String,
     "shape_ijk": pl.Array(pl.Int32, 3),
     "spacing_mm": pl.Array(pl.Float64, 3),
     "affine_ras_mm": pl.Array(pl.Float64, 16),

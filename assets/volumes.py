@@ -6,7 +6,7 @@ Images are streamed (`assets/image_stream.py`). Label maps are small once only t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,29 +16,21 @@ import polars as pl
 
 from assets.annotations.planes import LabelMap
 from assets.image_stream import StoredImage, store_image
-from assets.label_maps import RasLabels, hash_labels, read_labels
-from assets.raw import RawScan, RawSubject
+from assets.label_maps import RasLabels, hash_labels, read_channels, read_labels
+from assets.masks import as_mask, merged
+from assets.opened import Opened, open_on_grid, open_source, require_same_grid
+from assets.raw import LabelFile, RawScan, RawSubject
+from assets.repairs import repaired
 from assets.spec import DatasetSpec
 from assets.spec_layout import LabelsSource, SeriesSource
 from assets.tables import VOLUMES, frame
 from resources.findings import BadInputError, Code, Finding, Severity, finding
-from resources.geometry import (
-    GRID_TOLERANCE_VOXELS,
-    FloatArray,
-    Reorientation,
-    closest_ras,
-    grid_distance_voxels,
-    obliquity_deg,
-    shear_deg,
-    spacing_mm,
-)
+from resources.geometry import grid_distance_voxels, spacing_mm
 from resources.layout import labels_path, safe_name, scan_path, series_path
 from resources.ome_zarr import slab_bounds, write_hierarchy, write_labels
-from resources.readers.image import RawImage, SourceFile
-from resources.readers.registry import open_image
-from resources.readers.source import ReadOptions
+from resources.readers.image import SourceFile
 
-Shape = tuple[int, int, int]
+Task = Callable[[], None]
 
 
 @dataclass
@@ -67,17 +59,6 @@ class SubjectVolumes:
         return frame(VOLUMES, self.rows)
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """A file whose header has been read, and where its voxels stand in RAS+ order."""
-
-    path: str
-    image: RawImage
-    reorientation: Reorientation
-    shape_ijk: Shape
-    affine_ras_mm: FloatArray
-
-
 def build_volumes(spec: DatasetSpec, raw_root: Path, raw: RawSubject, out: Path, *, synthetic: bool) -> SubjectVolumes:
     """Read a subject's files and store its volumes under `out`, at the paths `resources.layout` gives.
 
@@ -103,7 +84,14 @@ def build_volumes(spec: DatasetSpec, raw_root: Path, raw: RawSubject, out: Path,
 
 @dataclass
 class _ScanBuilder:
-    """Builds one scan: all headers, then the label maps, then the images; stops after the first stage with an error."""
+    """Builds one scan: all headers, then the label maps, then the images; stops after the first stage with an error.
+
+    Attributes:
+        series: Series name -> its file; the channels of one file share it.
+        masks: Label map name -> its files.
+        labels: Label map name -> what was read.
+        read: Files whose last byte has been asked for.
+    """
 
     spec: DatasetSpec
     raw_root: Path
@@ -112,103 +100,152 @@ class _ScanBuilder:
     out: Path
     synthetic: bool
     made: SubjectVolumes
-    opened: dict[str, _Opened] = field(default_factory=dict)
-    read: set[str] = field(default_factory=set)
+    series: dict[str, Opened] = field(default_factory=dict)
+    masks: dict[str, list[Opened]] = field(default_factory=dict)
     labels: dict[str, RasLabels] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
 
     def build(self) -> None:
-        layout = self.spec.layout
-        stages: list[list[Callable[[], None]]] = [
-            [
-                *(partial(self._open_series, name, layout.series[name]) for name in self.scan.series),
-                *(partial(self._open_labels, name, layout.labels[name]) for name in self.scan.labels),
-            ],
-            [partial(self._compare_grids, name) for name in self.scan.labels],
-            [partial(self._read_labels, name) for name in self.scan.labels],
-            [partial(self._store_images, path) for path in dict.fromkeys(self.scan.series.values())],
-            [partial(self._store_labels, name) for name in self.scan.labels],
-        ]
-        for stage in stages:
-            self._attempt(stage)
+        for tasks in self._stages():
+            self._attempt(tasks)
             if self.made.has_error:
-                self._attempt([partial(self._prove, path) for path in self.opened if path not in self.read])
+                unread = [o for o in self._distinct() if o.path not in self.read]
+                self._attempt([partial(self._prove, opened) for opened in unread])
                 return
         attributes = {"dataset": self.spec.slug, "subject": self.subject, "scan": self.scan.scan}
         hierarchy = self.out / scan_path(self.subject, self.scan.scan)
         write_hierarchy(hierarchy, [safe_name(s) for s in self.scan.series], attributes)
 
-    def _attempt(self, tasks: Sequence[Callable[[], None]]) -> None:
+    def _stages(self) -> Iterator[list[Task]]:
+        """What is done, stage by stage; a stage is put together when the one before it is done."""
+        declared = {name: self.spec.layout.series[name] for name in self.scan.series}
+        own = [partial(self._open_series, name, source) for name, source in declared.items() if not source.grid_of]
+        yield [self._require_a_series, *own, *(partial(self._open_labels, name) for name in self.scan.labels)]
+        yield [partial(self._repair_labels, name) for name in self.scan.labels]
+        yield [partial(self._borrow_grid, name, source) for name, source in declared.items() if source.grid_of]
+        yield [partial(self._compare_grids, name) for name in self.scan.labels]
+        yield [partial(self._read_labels, name) for name in self.scan.labels]
+        yield [partial(self._store_images, opened) for opened in self._distinct(masks=False)]
+        yield [partial(self._store_labels, name) for name in self.scan.labels]
+
+    def _attempt(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
             try:
                 task()
             except BadInputError as error:
                 self.made.findings.append(error.finding)
 
-    def _prove(self, path: str) -> None:
+    def _distinct(self, *, masks: bool = True) -> list[Opened]:
+        """Every opened file once; two arrays of one container are two."""
+        every = [*self.series.values(), *(opened for files in self.masks.values() if masks for opened in files)]
+        return list({id(opened): opened for opened in every}.values())
+
+    def _prove(self, opened: Opened) -> None:
         """Read a file of a subject that is refused already: that it is damaged must be told now, not after the next repair."""
-        image = self.opened[path].image
+        image = opened.image
         for _ in image.slabs(slab_bounds(image.shape[image.slab_axis], flipped=False)):
             continue
-        self._learn(image)
+        self._learn(opened)
 
-    def _open(self, path: str, assume_orientation: str | None) -> _Opened:
-        image = open_image(self.raw_root / path, name=path, options=ReadOptions(assume_orientation))
-        if path not in self.opened:
-            self.made.findings += image.findings
-        reorientation = closest_ras(image.affine_ras_mm)
-        affine = reorientation.affine(image.affine_ras_mm, image.shape)
-        self.opened[path] = _Opened(path, image, reorientation, reorientation.shape(image.shape), affine)
-        return self.opened[path]
+    def _require_a_series(self) -> None:
+        if not self.scan.series:
+            raise BadInputError(Code.MISSING_IMAGE, f"the scan {self.scan.scan} has no image")
 
     def _open_series(self, name: str, source: SeriesSource) -> None:
         path = self.scan.series[name]
-        image = (self.opened.get(path) or self._open(path, source.assume_orientation)).image
-        if image.n_channels != source.channels:
-            kind = "time points (frames)" if image.fourth_axis == "time" else "volumes along its fourth axis"
-            detail = f"the image is 4D with {image.n_channels} {kind}, but the spec of series {name} declares {source.channels}"
-            raise BadInputError(Code.UNEXPECTED_DIMENSIONS, detail, file=path)
+        shared = [n for n in self.series if self.scan.series[n] == path and self.spec.layout.series[n].key == source.key]
+        if shared:
+            self.series[name] = self.series[shared[0]]
+            return
+        image = open_source(self.raw_root, path, source)
+        self.made.findings += image.findings
+        self.series[name] = Opened.of(path, image)
+        self._require_channels(self.series[name], source.channels, f"the spec of series {name} declares {source.channels}")
 
-    def _open_labels(self, name: str, source: LabelsSource) -> None:
-        path = self.scan.labels[name][0].path
-        image = self._open(path, source.assume_orientation).image
-        if image.n_channels != 1:
-            detail = f"the label map is 4D with {image.n_channels} volumes along its fourth axis; one is expected"
-            raise BadInputError(Code.UNEXPECTED_DIMENSIONS, detail, file=path)
+    def _borrow_grid(self, name: str, source: SeriesSource) -> None:
+        path = self.scan.series[name]
+        if source.grid_of not in self.masks:
+            raise BadInputError(Code.MISSING_LABELS, f"its geometry is that of {source.grid_of}, which is missing", file=path)
+        self.series[name] = Opened.of(path, open_on_grid(self.raw_root, path, source, self.masks[source.grid_of][0]))
+
+    def _open_labels(self, name: str) -> None:
+        source = self.spec.layout.labels[name]
+        expected = len(self.spec.labels) if source.one_hot else 1
+        opened = []
+        for file in self.scan.labels[name]:
+            image = open_source(self.raw_root, file.path, source)
+            self.made.findings += image.findings
+            opened.append(Opened.of(file.path, image))
+            what = f"{expected}, one per label, are expected" if source.one_hot else "one is expected"
+            self._require_channels(opened[-1], expected, what)
+        self.masks[name] = opened
+
+    def _require_channels(self, opened: Opened, expected: int, what: str) -> None:
+        image = opened.image
+        if image.n_channels != expected:
+            kind = "time points (frames)" if image.fourth_axis == "time" else "volumes along its fourth axis"
+            detail = f"the image is 4D with {image.n_channels} {kind}, but {what}"
+            raise BadInputError(Code.UNEXPECTED_DIMENSIONS, detail, file=opened.path)
+
+    def _repair_labels(self, name: str) -> None:
+        before = self.masks[name]
+        self.masks[name] = [repaired(self.spec, name, opened, self.series) for opened in before]
+        for old, new in zip(before, self.masks[name], strict=True):
+            self.made.findings += new.image.findings[len(old.image.findings) :]
 
     def _series_of(self, labels: str) -> list[str]:
         of = self.spec.layout.labels[labels].of
-        return [name for name in self.scan.series if of is None or name in of]
+        names = [name for name in self.series if of is None or name in of]
+        if not names:
+            detail = f"the label map {labels} has no image to lie on"
+            raise BadInputError(Code.MISSING_IMAGE, detail, file=self.scan.labels[labels][0].path)
+        return names
 
     def _compare_grids(self, name: str) -> None:
-        label = self.opened[self.scan.labels[name][0].path]
         for series in self._series_of(name):
-            _require_same_grid(self.opened[self.scan.series[series]], label)
+            for label in self.masks[name]:
+                require_same_grid(self.series[series], label)
 
     def _read_labels(self, name: str) -> None:
-        path = self.scan.labels[name][0].path
-        self.read.add(path)
-        self.labels[name] = read_labels(self.spec, self.opened[path].image, path)
-        self._learn(self.opened[path].image)
-        if not self.labels[name].counts:
+        source, files = self.spec.layout.labels[name], self.masks[name]
+        if source.masks or source.one_hot:
+            labels = self._merge(source, self.scan.labels[name], files)
+        else:
+            self.read.add(files[0].path)
+            labels = read_labels(self.spec, files[0].image, files[0].path)
+            self._learn(files[0])
+        self.labels[name] = labels
+        if not labels.counts:
             detail = "the label map is empty: the subject is kept, and there is nothing to measure"
-            self.made.findings.append(finding(Code.EMPTY_MASK, detail, file=path))
+            self.made.findings.append(finding(Code.EMPTY_MASK, detail, file=_file_of(files)))
 
-    def _learn(self, image: RawImage) -> None:
-        self.made.findings += image.stream_findings
-        for source in image.sources:
+    def _merge(self, source: LabelsSource, named: Sequence[LabelFile], files: Sequence[Opened]) -> RasLabels:
+        parts = []
+        for file, opened in zip(named, files, strict=True):
+            self.read.add(opened.path)
+            channels = read_channels(opened.image, opened.path)
+            self._learn(opened)
+            ids = sorted(self.spec.labels) if source.one_hot else [file.label_id or 0]
+            parts += [as_mask(part, label_id, opened.path) for part, label_id in zip(channels, ids, strict=True)]
+        whole, found = merged(self.spec, parts, source.overlap, _file_of(files))
+        self.made.findings += found
+        return whole
+
+    def _learn(self, opened: Opened) -> None:
+        self.made.findings += opened.image.stream_findings
+        for source in opened.image.sources:
             self.made.sources[source.path.relative_to(self.raw_root).as_posix()] = source
 
-    def _store_images(self, path: str) -> None:
-        source = self.opened[path]
-        self.read.add(path)
-        channels = {self.spec.layout.series[name].channel or 0: name for name, p in self.scan.series.items() if p == path}
+    def _store_images(self, source: Opened) -> None:
+        self.read.add(source.path)
+        channels = {self.spec.layout.series[n].channel or 0: n for n, opened in self.series.items() if opened is source}
         groups = {c: self.out / series_path(self.subject, self.scan.scan, name) for c, name in channels.items()}
-        stored = store_image(source.image, source.reorientation, groups)
-        self._learn(source.image)
+        stored = store_image(source.image, source.reorientation, groups, source.axes)
+        self._learn(source)
         for channel, name in channels.items():
             self._describe_image(source, name, stored[channel])
 
-    def _describe_image(self, source: _Opened, name: str, stored: StoredImage) -> None:
+    def _describe_image(self, source: Opened, name: str, stored: StoredImage) -> None:
         statistics = stored.statistics
         if statistics.n_nonfinite and self.spec.expect.nonfinite_voxels == "error":
             detail = f"{statistics.n_nonfinite} voxels are NaN or infinite; if that is right, say so in the spec"
@@ -217,7 +254,7 @@ class _ScanBuilder:
             detail = f"every voxel is {statistics.minimum}"
             self.made.findings.append(finding(Code.CONSTANT_IMAGE, detail, file=source.path))
         group = series_path(self.subject, self.scan.scan, name)
-        row = self._row(source, name, "image", None, group, source.image.dtype.name, stored.content_sha256)
+        row = self._row([source], name, "image", None, group, source.image.dtype.name, stored.content_sha256)
         row |= {
             "min": float(statistics.minimum) if statistics.n_finite else None,
             "max": float(statistics.maximum) if statistics.n_finite else None,
@@ -226,42 +263,45 @@ class _ScanBuilder:
         }
         self.made.rows.append(row)
         affine = source.affine_ras_mm
-        stored.writer.close(spacing_mm(affine).tolist(), affine[:3, 3].tolist(), _attributes(row, source))
+        stored.writer.close(spacing_mm(affine).tolist(), affine[:3, 3].tolist(), source.attributes(row))
 
     def _store_labels(self, name: str) -> None:
         series = self._series_of(name)[0]
-        grid, source = self.opened[self.scan.series[series]], self.opened[self.scan.labels[name][0].path]
-        labels = self.labels[name]
+        grid, files, labels = self.series[series], self.masks[name], self.labels[name]
+        source = files[0]
         group = labels_path(self.subject, self.scan.scan, series, name)
-        content = hash_labels(labels)
-        row = self._row(source, series, "labels", name, group, labels.crop.dtype.name, content)
+        row = self._row(files, series, "labels", name, group, labels.crop.dtype.name, hash_labels(labels))
         row |= {
             "label_ids": list(labels.counts),
             "label_voxels": list(labels.counts.values()),
-            "grid_offset_voxels": grid_distance_voxels(grid.affine_ras_mm, source.affine_ras_mm, source.shape_ijk),
+            "grid_offset_voxels": max(
+                grid_distance_voxels(grid.affine_ras_mm, file.affine_ras_mm, file.shape_ijk) for file in files
+            ),
         }
         affine = source.affine_ras_mm
-        spacing, origin = spacing_mm(affine).tolist(), affine[:3, 3].tolist()
-        attributes = _attributes(row, source) | {
+        attributes = source.attributes(row) | {
             "labels": {str(n): label.name for n, label in self.spec.labels.items()},
             "labelled_box": [
                 list(labels.offset_ijk),
                 [o + n for o, n in zip(labels.offset_ijk, labels.crop.shape, strict=True)],
             ],
         }
-        write_labels(self.out / group, labels.shape_ijk, labels.crop, labels.offset_ijk, spacing, origin, attributes)
+        write_labels(
+            self.out / group, labels.shape_ijk, labels.crop, labels.offset_ijk, spacing_mm(affine).tolist(),
+            affine[:3, 3].tolist(), attributes, source.axes,
+        )  # fmt: skip
         self.made.rows.append(row)
         self.made.label_maps.append(
             LabelMap(
-                self.spec.slug, self.subject, self.scan.scan, series, name, source.path, labels.crop, labels.offset_ijk,
-                labels.shape_ijk, (spacing[0], spacing[1], spacing[2]), self.synthetic,
+                self.spec.slug, self.subject, self.scan.scan, series, name, _file_of(files), labels.crop, labels.offset_ijk,
+                labels.shape_ijk, source.spacing_mm, self.synthetic, source.image.space,
             )
         )  # fmt: skip
 
     def _row(
-        self, source: _Opened, series: str, kind: str, labels: str | None, path: str, dtype: str, content: str
+        self, files: Sequence[Opened], series: str, kind: str, labels: str | None, path: str, dtype: str, content: str
     ) -> dict[str, Any]:
-        affine = source.affine_ras_mm
+        sources = [source for opened in files for source in opened.image.sources]
         return {
             "dataset": self.spec.slug,
             "subject": self.subject,
@@ -270,61 +310,15 @@ class _ScanBuilder:
             "kind": kind,
             "labels_name": labels,
             "path": path,
-            "shape_ijk": list(source.shape_ijk),
-            "spacing_mm": spacing_mm(affine).tolist(),
-            "affine_ras_mm": affine.ravel().tolist(),
-            "source_orientation": source.reorientation.code(),
-            "obliquity_deg": obliquity_deg(affine),
-            "shear_deg": shear_deg(affine),
+            **files[0].geometry_row(),
             "dtype": dtype,
-            "source_paths": [s.path.relative_to(self.raw_root).as_posix() for s in source.image.sources],
-            "source_sha256": [s.sha256 for s in source.image.sources],
+            "source_paths": [s.path.relative_to(self.raw_root).as_posix() for s in sources],
+            "source_sha256": [s.sha256 for s in sources],
             "content_sha256": content,
             "synthetic": self.synthetic,
         }
 
 
-def _attributes(row: Mapping[str, Any], source: _Opened) -> dict[str, Any]:
-    """The `medfoundry` attributes of a stored volume."""
-    same = (
-        "dataset",
-        "subject",
-        "scan",
-        "series",
-        "kind",
-        "dtype",
-        "source_orientation",
-        "content_sha256",
-        "synthetic",
-    )
-    pairs = zip(row["source_paths"], row["source_sha256"], strict=True)
-    return {name: row[name] for name in same} | {
-        "affine_ras_mm": source.affine_ras_mm.tolist(),
-        "source_affine_ras_mm": source.image.affine_ras_mm.tolist(),
-        "source_format": source.image.format,
-        "source_shape": list(source.image.shape),
-        "sources": [{"path": path, "sha256": digest} for path, digest in pairs],
-    }
-
-
-def _require_same_grid(image: _Opened, label: _Opened) -> None:
-    """Shapes must be equal, and no corner further apart than a thousandth of a voxel."""
-    if image.shape_ijk != label.shape_ijk:
-        detail = (
-            f"label shape {label.shape_ijk} (RAS+) differs from the image's shape {image.shape_ijk} of {image.path}; "
-            f"spacing {_numbers(spacing_mm(label.affine_ras_mm))} against {_numbers(spacing_mm(image.affine_ras_mm))} mm"
-        )
-        raise BadInputError(Code.GRID_MISMATCH, detail, file=label.path)
-    distance = grid_distance_voxels(image.affine_ras_mm, label.affine_ras_mm, image.shape_ijk)
-    if distance > GRID_TOLERANCE_VOXELS:
-        shift = label.affine_ras_mm[:3, 3] - image.affine_ras_mm[:3, 3]
-        detail = (
-            f"label geometry differs from that of {image.path}: corners lie up to {distance:.4g} voxels apart "
-            f"(affine origin shifted by {_numbers(shift)} mm, spacing {_numbers(spacing_mm(label.affine_ras_mm))} against "
-            f"{_numbers(spacing_mm(image.affine_ras_mm))} mm)"
-        )
-        raise BadInputError(Code.GRID_MISMATCH, detail, file=label.path)
-
-
-def _numbers(values: FloatArray) -> str:
-    return "(" + ", ".join(f"{v:.6g}" for v in values) + ")"
+def _file_of(files: Sequence[Opened]) -> str:
+    """What a finding about a label map names: its file, or the folder of its masks."""
+    return files[0].path if len(files) == 1 else Path(files[0].path).parent.as_posix()

@@ -8,8 +8,27 @@ import polars as pl
 
 from assets.spec import DatasetSpec
 from assets.tables import BOXES
-from expectations.flatten import GRID, is_as_documented, items, malformed, relative_error, with_grid, with_unset
-from expectations.in_plane import COMPONENT_KEY, SLICE_KEY, WHERE, component_holds, label_holds, label_key, slice_holds
+from expectations.flatten import (
+    EXTENT,
+    GRID,
+    is_as_documented,
+    items,
+    malformed,
+    relative_error,
+    unset_of_mm,
+    with_grid,
+    with_unset,
+)
+from expectations.in_plane import (
+    COMPONENT_KEY,
+    SLICE_KEY,
+    WHERE,
+    component_holds,
+    label_holds,
+    label_key,
+    slice_holds,
+    wrong_plane,
+)
 from expectations.suite import Expectation, Suite, at_least, between, columns_are, nothing_unset, same, unique, zero
 
 _CORNERS = ("min_px_0", "min_px_1", "max_px_0", "max_px_1")
@@ -26,11 +45,13 @@ def view(table: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
     if not is_as_documented(table, BOXES):
         return malformed(table, BOXES)
     pairs = [e for c in ("min_px", "max_px", "size_px", "size_mm") for e in items(c, 2)]
-    flat = with_grid(table, volumes).with_columns(*pairs, label_key())
+    flat = with_grid(table, volumes).with_columns(*pairs, label_key(), wrong_plane())
     who = ["dataset", "subject", "scan", "series", "plane", "slice", "label_id", "label", "component", "n_components"]
-    flat = with_unset(flat, [*who, *_CORNERS, *_SIZES, "pixel_count", "touches_border", *GRID])
+    flat = with_unset(flat, [*who, *_CORNERS, "size_px_0", "size_px_1", "pixel_count", "touches_border", *EXTENT, "space"])
+    flat = flat.with_columns(pl.col("unset") + unset_of_mm(["size_mm_0", "size_mm_1"], flat.schema))
     return flat.with_columns(**_derived()).select(
         *COMPONENT_KEY, "label", "label_key", "n_components", "n_rows", *_CORNERS, *_SIZES, "pixel_count", *GRID, "unset",
+        "wrong_plane",
         "n_outside", "size_px_error", "size_mm_error", "pixels_least", "pixels_most", "border_error",
     )  # fmt: skip
 

@@ -12,12 +12,18 @@ import polars as pl
 
 from assets.tables import VOLUMES, Schema
 
-PLANE_AXES: Mapping[str, tuple[int, int, int]] = {"sagittal": (0, 1, 2), "coronal": (1, 0, 2), "axial": (2, 0, 1)}
+PLANE_AXES: Mapping[str, tuple[int, int, int]] = {
+    "sagittal": (0, 1, 2),
+    "coronal": (1, 0, 2),
+    "axial": (2, 0, 1),
+    "picture": (2, 0, 1),
+}
 """Plane -> the axis of [i, j, k] that counts its slices, then the two that remain, in array order."""
 
 SERIES_KEY = ("dataset", "subject", "scan", "series")
-GRID = ("extent_slice", "extent_0", "extent_1", "spacing_0", "spacing_1")
-"""Columns that `with_grid` adds: slices and pixels of the image in the row's plane, and the pixel's sides in mm."""
+EXTENT = ("extent_slice", "extent_0", "extent_1")
+GRID = (*EXTENT, "spacing_0", "spacing_1", "space")
+"""Columns that `with_grid` adds: slices and pixels of the image in the row's plane, the pixel's sides in mm, the space."""
 
 
 def is_as_documented(table: pl.DataFrame, schema: Schema) -> bool:
@@ -71,7 +77,7 @@ def with_grid(table: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
     if not is_as_documented(volumes, VOLUMES):
         volumes = pl.DataFrame(schema=dict(VOLUMES))
     grids = volumes.filter(pl.col("kind") == "labels").unique(SERIES_KEY, keep="first", maintain_order=True)
-    grids = grids.select(*SERIES_KEY, "shape_ijk", "spacing_mm")
+    grids = grids.select(*SERIES_KEY, "shape_ijk", "spacing_mm", "space")
     joined = table.join(grids, on=SERIES_KEY, how="left", maintain_order="left")
     picks = {
         "extent_slice": ("shape_ijk", 0),
@@ -83,6 +89,14 @@ def with_grid(table: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(_of_plane(source, n).alias(name) for name, (source, n) in picks.items()).drop(
         "shape_ijk", "spacing_mm"
     )  # fmt: skip
+
+
+def unset_of_mm(columns: Iterable[str], schema: pl.Schema) -> pl.Expr:
+    """As `unset`, for what is measured in mm: it must be there where the pixel has a size, and must not where it has none."""
+    has_size = pl.col("spacing_0").is_not_null() & pl.col("spacing_1").is_not_null()
+    made_up = pl.any_horizontal([pl.col(c).is_not_null() for c in columns])
+    none = pl.when(made_up).then(pl.lit("mm without a spacing ")).otherwise(pl.lit(""))
+    return pl.when(has_size).then(unset(columns, schema)).otherwise(none).alias("unset")
 
 
 def _of_plane(column: str, n: int) -> pl.Expr:

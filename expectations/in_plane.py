@@ -8,7 +8,7 @@ import polars as pl
 
 from assets.spec import DatasetSpec
 from expectations.flatten import PLANE_AXES
-from expectations.suite import Expectation, at_least, between, one_of
+from expectations.suite import Expectation, at_least, between, one_of, zero
 
 SLICE_KEY = ("subject", "scan", "series", "plane", "slice", "label_id")
 COMPONENT_KEY = (*SLICE_KEY, "component")
@@ -20,9 +20,15 @@ def label_key() -> pl.Expr:
     return (pl.col("label_id").cast(pl.String) + ":" + pl.col("label")).alias("label_key")
 
 
+def wrong_plane() -> pl.Expr:
+    """Whether the plane is not one of the row's space: time and pages are no direction in a patient."""
+    return ((pl.col("plane") == "picture") != (pl.col("space") == "picture")).cast(pl.Int8).alias("wrong_plane")
+
+
 def slice_holds() -> Iterator[Expectation]:
-    """The plane is one of the three, and the slice is one of the image."""
+    """The plane is one of those its space has, and the slice is one of the image."""
     yield one_of("plane", PLANE_AXES, f"the plane is one of {', '.join(PLANE_AXES)}")
+    yield zero("wrong_plane", "a picture has the plane `picture`, and a volume has not", shown=("plane", "space"))
     yield between("slice", "the slice number is not negative", 0)
     yield at_least("extent_slice", "slice", "the slice lies in the image", strictly=True)
 

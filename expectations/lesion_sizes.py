@@ -8,8 +8,18 @@ import polars as pl
 
 from assets.spec import DatasetSpec
 from assets.tables import LESION_SIZES
-from expectations.flatten import GRID, is_as_documented, items, malformed, relative_error, unset, with_grid, with_unset
-from expectations.in_plane import COMPONENT_KEY, WHERE, component_holds, label_holds, label_key, slice_holds
+from expectations.flatten import (
+    EXTENT,
+    GRID,
+    is_as_documented,
+    items,
+    malformed,
+    relative_error,
+    unset_of_mm,
+    with_grid,
+    with_unset,
+)
+from expectations.in_plane import COMPONENT_KEY, WHERE, component_holds, label_holds, label_key, slice_holds, wrong_plane
 from expectations.suite import Expectation, Suite, at_least, between, columns_are, nothing_unset, one_of, unique, zero
 
 _AXES = ("major_mm", "minor_mm", "angle_deg", "major_px", "minor_px")
@@ -32,16 +42,16 @@ def view(table: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
         pl.col(f"{axis}_px").arr.get(end).arr.get(n).alias(f"{axis}_px_{end}{n}")
         for axis in ("major", "minor") for end in (0, 1) for n in (0, 1)
     ]  # fmt: skip
-    flat = with_grid(table, volumes).with_columns(*ends, *items("centre_px", 2), label_key())
+    flat = with_grid(table, volumes).with_columns(*ends, *items("centre_px", 2), label_key(), wrong_plane())
     who = ["dataset", "subject", "scan", "series", "plane", "slice", "label_id", "label", "component", "n_components"]
     flags = ["has_holes", "touches_border", "reliable"]
     numbers = ["major_mm", "minor_mm", "angle_deg", *_ENDS["major"], *_ENDS["minor"]]
-    required = with_unset(flat, [*who, "pixel_count", "centre_px_0", "centre_px_1", *flags, *GRID])
-    of_axes = pl.when(pl.col("axes") == "all").then(unset(numbers, flat.schema)).otherwise(pl.lit(""))
+    required = with_unset(flat, [*who, "pixel_count", "centre_px_0", "centre_px_1", *flags, *EXTENT, "space"])
+    of_axes = pl.when(pl.col("axes") == "all").then(unset_of_mm(numbers, flat.schema)).otherwise(pl.lit(""))
     flat = required.with_columns(**_derived()).with_columns(pl.col("unset") + of_axes)
     return flat.select(
         *COMPONENT_KEY, "label", "label_key", "n_components", "pixel_count", "centre_px_0", "centre_px_1", *numbers,
-        "reliable", *GRID, "unset", "axes", "reliable_without_axes", "largest_mm", "centre_outside", "major_error",
+        "reliable", *GRID, "unset", "wrong_plane", "axes", "reliable_without_axes", "largest_mm", "centre_outside", "major_error",
         "minor_error",
     )  # fmt: skip
 

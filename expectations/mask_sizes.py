@@ -6,8 +6,18 @@ import polars as pl
 
 from assets.spec import DatasetSpec
 from assets.tables import BOXES, MASK_SIZES
-from expectations.flatten import GRID, SERIES_KEY, is_as_documented, malformed, relative_error, with_grid, with_unset
-from expectations.in_plane import SLICE_KEY, WHERE, label_holds, label_key, slice_holds
+from expectations.flatten import (
+    EXTENT,
+    GRID,
+    SERIES_KEY,
+    is_as_documented,
+    malformed,
+    relative_error,
+    unset_of_mm,
+    with_grid,
+    with_unset,
+)
+from expectations.in_plane import SLICE_KEY, WHERE, label_holds, label_key, slice_holds, wrong_plane
 from expectations.suite import Suite, between, columns_are, nothing_unset, same, unique
 
 _WHO = (*SERIES_KEY, "plane", "slice", "label_id", "label")
@@ -32,11 +42,13 @@ def view(table: pl.DataFrame, volumes: pl.DataFrame, boxes: pl.DataFrame | None 
         table = table.join(totals, on=list(_WHO), how="full", coalesce=True, maintain_order="left_right")
         table = table.with_columns(pl.col("boxes_pixel_count", "boxes_n_components").fill_null(0))
     truth = pl.col("pixel_count") * pl.col("spacing_0") * pl.col("spacing_1")
-    flat = with_unset(with_grid(table, volumes), [*_WHO, "n_components", "pixel_count", "area_mm2", *GRID])
-    flat = flat.with_columns(label_key(), area_error=relative_error(pl.col("area_mm2"), truth))
+    flat = with_unset(with_grid(table, volumes), [*_WHO, "n_components", "pixel_count", *EXTENT, "space"])
+    flat = flat.with_columns(pl.col("unset") + unset_of_mm(["area_mm2"], flat.schema))
+    flat = flat.with_columns(label_key(), wrong_plane(), area_error=relative_error(pl.col("area_mm2"), truth))
     of_boxes = ["boxes_pixel_count", "boxes_n_components"] if boxes is not None else []
     return flat.select(
-        *SLICE_KEY, "label", "label_key", "n_components", "pixel_count", "area_mm2", *GRID, "unset", "area_error", *of_boxes
+        *SLICE_KEY, "label", "label_key", "n_components", "pixel_count", "area_mm2", *GRID, "unset",
+        "wrong_plane", "area_error", *of_boxes
     )  # fmt: skip
 
 

@@ -45,11 +45,11 @@ def view(table: pl.DataFrame) -> pl.DataFrame:
     flat = table.with_columns(
         *items("shape_ijk", 3), *items("spacing_mm", 3), *items("affine_ras_mm", 16), *_of_kind(), *_lists()
     )
-    names = [f"{c}_{n}" for c, size in (("shape_ijk", 3), ("spacing_mm", 3), ("affine_ras_mm", 16)) for n in range(size)]
-    required = ["dataset", "subject", "scan", "series", "kind", "path", *names, "shear_deg", "dtype", "content_sha256"]
+    shape = [f"shape_ijk_{n}" for n in range(3)]
+    required = ["dataset", "subject", "scan", "series", "kind", "path", "space", "third_axis", *shape, "dtype", "content_sha256"]
     nested = [c for c, t in table.schema.items() if t.is_nested()]
     return (
-        flat.with_columns(unset(required, flat.schema) + _unset_of_kind(flat.schema))
+        flat.with_columns(unset(required, flat.schema) + _unset_of_kind(flat.schema) + _unset_of_space(flat.schema))
         .with_columns(pl.col("labels_name").fill_null(""), **_geometry())
         .drop(*nested, "dataset", "path", "source_orientation", "obliquity_deg", "synthetic", strict=True)
     )  # fmt: skip
@@ -65,6 +65,19 @@ def _unset_of_kind(schema: pl.Schema) -> pl.Expr:
         pl.when(has_values).then(unset(["min", "max", "mean"], schema)).otherwise(pl.lit("")),
         pl.when(is_labels).then(of_labels).otherwise(pl.lit("")),
     )
+
+
+def _unset_of_space(schema: pl.Schema) -> pl.Expr:
+    """What a volume in a patient must have; of its spacings only that of an axis of one voxel may be unknown."""
+    affine = [f"affine_ras_mm_{n}" for n in range(16)]
+    spacing = [
+        pl.when(pl.col(f"spacing_mm_{n}").is_null() & (pl.col(f"shape_ijk_{n}") > 1))
+        .then(pl.lit(f"spacing_mm_{n} "))
+        .otherwise(pl.lit(""))
+        for n in range(3)
+    ]
+    of_patient = pl.concat_str(unset([*affine, "source_orientation", "shear_deg"], schema), *spacing)
+    return pl.when(pl.col("space") == "patient").then(of_patient).otherwise(pl.lit(""))
 
 
 def _of_kind() -> list[pl.Expr]:
@@ -118,6 +131,8 @@ def suite(spec: DatasetSpec) -> Suite:
         columns_are(view(pl.DataFrame(schema=dict(VOLUMES))).columns, "volumes"),
         nothing_unset(),
         one_of("kind", ["image", "labels"], "a volume is an image or a label map"),
+        one_of("space", ["patient", "picture"], "a volume lies in a patient or is a picture"),
+        one_of("third_axis", ["space", "time", "page"], "the third axis is space, time or pages"),
         unique(_KEY, "a volume is listed once"),
         *_geometry_holds(spec),
         *_images_hold(spec),

@@ -47,6 +47,8 @@ class Code(StrEnum):
     BAD_HEADER = "bad-header"
     TOO_LARGE = "too-large"
     UNSUPPORTED_DATA = "unsupported-data"
+    NO_SUCH_ARRAY = "no-such-array"
+    UNWRITTEN_CHUNKS = "unwritten-chunks"
     FILE_CHANGED = "file-changed-while-read"
 
     # Geometry
@@ -58,6 +60,8 @@ class Code(StrEnum):
     UNITS_UNKNOWN = "units-unknown"
     UNITS_CONVERTED = "units-converted"
     IDENTITY_AFFINE = "identity-affine"
+    ORIGIN_UNKNOWN = "origin-unknown"
+    SPACING_DISAGREES = "spacing-disagrees"
     GRID_MISMATCH = "grid-mismatch"
     UNEXPECTED_DIMENSIONS = "unexpected-dimensions"
 
@@ -68,6 +72,7 @@ class Code(StrEnum):
     NOT_WHOLE_LABELS = "non-integer-labels"
     UNKNOWN_LABEL = "unknown-label"
     EMPTY_MASK = "empty-mask"
+    OVERLAPPING_MASKS = "overlapping-masks"
     LESION_WITHOUT_AXES = "lesion-without-axes"
     LESION_AT_BORDER = "lesion-at-border"
 
@@ -82,6 +87,7 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.SUPERSEDED: Severity.INFO,
     Code.REPAIRED: Severity.INFO,
     Code.UNITS_CONVERTED: Severity.INFO,
+    Code.ORIGIN_UNKNOWN: Severity.INFO,
     Code.SLOPE_IGNORED: Severity.INFO,
     Code.EMPTY_MASK: Severity.INFO,
     Code.UNCLAIMED_FILE: Severity.WARNING,
@@ -90,6 +96,8 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.LISTED_BUT_ABSENT: Severity.WARNING,
     Code.WRONG_EXTENSION: Severity.WARNING,
     Code.TRAILING_BYTES: Severity.WARNING,
+    Code.UNWRITTEN_CHUNKS: Severity.WARNING,
+    Code.SPACING_DISAGREES: Severity.WARNING,
     Code.FORMS_DISAGREE: Severity.WARNING,
     Code.PIXDIM_IGNORED: Severity.WARNING,
     Code.UNITS_UNKNOWN: Severity.WARNING,

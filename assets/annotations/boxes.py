@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from assets.annotations.planes import LabelMap, in_plane
+from assets.annotations.planes import LabelMap
 from assets.spec import DatasetSpec
 from assets.tables import BOXES, concatenate, frame
 
@@ -24,13 +24,14 @@ def boxes(spec: DatasetSpec, label_map: LabelMap) -> pl.DataFrame:
         low = np.stack([found.row_min, found.col_min], 1)
         high = np.stack([found.row_max, found.col_max], 1)
         size = high - low + 1
+        pixel_mm = label_map.pixel_mm(plane)
         columns = label_map.identity(spec, plane, found) | {
             "component": found.component,
             "n_components": found.n_components,
             "min_px": low.astype(np.int32),
             "max_px": high.astype(np.int32),
             "size_px": size.astype(np.int32),
-            "size_mm": size * np.array(in_plane(plane, label_map.spacing_mm)),
+            "size_mm": size * np.array(pixel_mm) if pixel_mm else [None] * len(size),
             "pixel_count": found.pixel_count,
             "touches_border": label_map.touches_border(plane, found),
             "synthetic": label_map.synthetic,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from assets.annotations.planes import LabelMap, in_plane
+from assets.annotations.planes import LabelMap
 from assets.measure.components import Plane
 from assets.measure.ellipse import axes_mm, fill_holes
 from assets.measure.labels import tight_box
@@ -15,7 +15,7 @@ from resources.findings import Code, Finding, Severity, finding
 
 
 def lesion_sizes(spec: DatasetSpec, label_map: LabelMap) -> pl.DataFrame:
-    """The `lesion_sizes` rows of one label map; axes are null where a component is one pixel or one line."""
+    """The `lesion_sizes` rows of one label map; no axes where a component is a pixel or a line, or pixels have no size in mm."""
     return concatenate(LESION_SIZES, [_of_plane(spec, label_map, plane) for plane in label_map.components])
 
 
@@ -23,7 +23,8 @@ def _of_plane(spec: DatasetSpec, label_map: LabelMap, plane: Plane) -> pl.DataFr
     every = label_map.components[plane]
     found = every.select(np.flatnonzero(np.isin(every.label_id, spec.lesions)))
     filled = fill_holes(found, label_map.crop, plane, label_map.offset_ijk)
-    axes = axes_mm(filled, in_plane(plane, label_map.spacing_mm))
+    pixel_mm = label_map.pixel_mm(plane)
+    axes = axes_mm(filled, pixel_mm or (1.0, 1.0))
     columns = label_map.identity(spec, plane, found) | {
         "component": found.component,
         "n_components": found.n_components,
@@ -36,11 +37,11 @@ def _of_plane(spec: DatasetSpec, label_map: LabelMap, plane: Plane) -> pl.DataFr
         "minor_px": axes.minor_px,
         "has_holes": found.n_holes > 0,
         "touches_border": label_map.touches_border(plane, found),
-        "reliable": axes.reliable,
+        "reliable": axes.reliable if pixel_mm else np.zeros(len(found.label_id), np.bool_),
         "synthetic": label_map.synthetic,
     }
     table = frame(LESION_SIZES, columns)
-    none = pl.col("major_mm").is_nan()
+    none = pl.col("major_mm").is_nan() if pixel_mm else pl.lit(value=True)
     nulled = [pl.when(none).then(None).otherwise(pl.col(c)).alias(c) for c in _AXES]
     return table.with_columns(nulled)
 
@@ -68,7 +69,7 @@ def lesion_findings(spec: DatasetSpec, label_map: LabelMap, table: pl.DataFrame)
             continue
         sides = zip("ijk", box, label_map.offset_ijk, label_map.shape_ijk, strict=True)
         cut = [axis for axis, (low, stop), offset, extent in sides if offset + low == 0 or offset + stop == extent]
-        if cut and min(label_map.shape_ijk) > 1:
+        if cut and min(label_map.shape_ijk) > 1 and label_map.space == "patient":
             name = spec.label_name(label_id)
             detail = f"{name} ({label_id}) touches the volume's border along {', '.join(cut)}: its size is a lower bound"
             found.append(finding(Code.LESION_AT_BORDER, detail, file=label_map.file))

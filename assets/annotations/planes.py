@@ -12,6 +12,10 @@ import numpy.typing as npt
 
 from assets.measure.components import Components, Plane, label_components
 from assets.spec import DatasetSpec
+from resources.readers.image import Space
+
+PICTURE = "picture"
+"""The one plane of what is no volume: its slices run along k."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,9 @@ class LabelMap:
         crop: `[i, j, k]` RAS+, unsigned; the tight box around all labels (zero-sized when there are none).
         offset_ijk: Index of the crop's first voxel in the whole volume.
         shape_ijk: Shape of the whole volume.
-        spacing_mm: (3,) spacing along i, j, k.
+        spacing_mm: Spacing along i, j, k; None where the source does not state a length.
         synthetic: Whether the data are made up.
+        space: In `picture` space there is one plane, `picture`: slices are the frames or pages along k.
     """
 
     dataset: str
@@ -41,13 +46,14 @@ class LabelMap:
     crop: npt.NDArray[Any]
     offset_ijk: tuple[int, int, int]
     shape_ijk: tuple[int, int, int]
-    spacing_mm: tuple[float, float, float]
+    spacing_mm: tuple[float | None, float | None, float | None]
     synthetic: bool
+    space: Space = "patient"
 
     @cached_property
     def components(self) -> Mapping[Plane, Components]:
         """2-D components of every plane whose slices are pictures: both in-plane sides longer than one voxel."""
-        planes = [p for p in Plane if min(in_plane(p, self.shape_ijk)) > 1]
+        planes = [p for p in Plane if min(in_plane(p, self.shape_ijk)) > 1] if self.space == "patient" else [Plane.AXIAL]
         return {plane: label_components(self.crop, plane, self.offset_ijk) for plane in planes}
 
     def identity(self, spec: DatasetSpec, plane: Plane, found: Components) -> dict[str, Any]:
@@ -58,7 +64,7 @@ class LabelMap:
             "subject": self.subject,
             "scan": self.scan,
             "series": self.series,
-            "plane": plane.value,
+            "plane": plane.value if self.space == "patient" else PICTURE,
             "slice": found.slice_index,
             "label_id": found.label_id,
             "label": [names[int(number)] for number in found.label_id],
@@ -70,6 +76,11 @@ class LabelMap:
         at_start = (found.row_min == 0) | (found.col_min == 0)
         at_end = (found.row_max == rows - 1) | (found.col_max == columns - 1)
         return np.asarray(at_start | at_end)
+
+    def pixel_mm(self, plane: Plane) -> tuple[float, float] | None:
+        """Sides of a pixel in mm, in array order; None where the source does not state both lengths."""
+        first, second = in_plane(plane, self.spacing_mm)
+        return None if first is None or second is None else (first, second)
 
 
 def in_plane(plane: Plane, triple: tuple[Any, Any, Any]) -> tuple[Any, Any]:

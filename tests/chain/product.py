@@ -37,7 +37,7 @@ def spec_of(slug: str, layout: Mapping[str, Any], labels: Mapping[int, str], **m
             "modality": "CT",
             "anatomy": "none",
             "description": "made-up cases",
-            "sources": [{"kind": "http", "id": "none"}],
+            "sources": [],
             "layout": layout,
             "labels": labels,
             "expect": {"quarantined_share": 1.0},

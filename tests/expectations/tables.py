@@ -78,6 +78,8 @@ def volumes() -> pl.DataFrame:
     for s in (A, B):
         common = _who(s) | {
             "path": f"volumes/{s}",
+            "space": "patient",
+            "third_axis": "space",
             "shape_ijk": SHAPE,
             "spacing_mm": SPACING,
             "affine_ras_mm": AFFINE,

@@ -1,0 +1,166 @@
+"""A raw image whose header has been read, and where its voxels stand in RAS+ order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assets.spec_layout import FileSource
+from resources.findings import BadInputError, Code
+from resources.geometry import (
+    GRID_TOLERANCE_VOXELS,
+    FloatArray,
+    Reorientation,
+    closest_ras,
+    grid_distance_voxels,
+    obliquity_deg,
+    shear_deg,
+    spacing_mm,
+)
+from resources.ome_metadata import StoredAxes
+from resources.readers.image import RawImage
+from resources.readers.registry import open_image
+from resources.readers.source import ReadOptions
+
+_FROM_LABELS = ReadOptions(assume_orientation="RAS", spacing_mm=(1.0, 1.0, 1.0))
+"""Geometry that stands in until that of the label map is known."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A raw image and its place in RAS+ order; a picture keeps its own order.
+
+    Attributes:
+        path: The file, relative to the raw folder.
+        image: The raw image.
+        reorientation: Brings its stored axes to RAS+.
+        shape_ijk: Shape in RAS+ order.
+        affine_ras_mm: (4, 4) of the RAS+ array.
+    """
+
+    path: str
+    image: RawImage
+    reorientation: Reorientation
+    shape_ijk: tuple[int, int, int]
+    affine_ras_mm: FloatArray
+
+    @classmethod
+    def of(cls, path: str, image: RawImage) -> Opened:
+        """Where the image's voxels stand."""
+        reorientation = closest_ras(image.affine_ras_mm)
+        affine = reorientation.affine(image.affine_ras_mm, image.shape)
+        return cls(path, image, reorientation, reorientation.shape(image.shape), affine)
+
+    @property
+    def spacing_mm(self) -> tuple[float | None, float | None, float | None]:
+        """Along i, j, k; None where the source does not state a length."""
+        values = spacing_mm(self.affine_ras_mm).tolist()
+        known = self.axes.spacing_known
+        return (
+            values[0] if known[0] else None,
+            values[1] if known[1] else None,
+            values[2] if known[2] else None,
+        )
+
+    @property
+    def axes(self) -> StoredAxes:
+        """What the stored axes are."""
+        a, b, c = self.reorientation.axes
+        known = self.image.spacing_known
+        third = "t" if self.image.third_axis == "time" else "z"
+        return StoredAxes(self.image.space, third, (known[a], known[b], known[c]))
+
+    def geometry_row(self) -> dict[str, Any]:
+        """The columns of a `volumes` row that say where the voxels are; null what a picture does not have."""
+        in_patient = self.image.space == "patient"
+        affine = self.affine_ras_mm
+        return {
+            "space": self.image.space,
+            "third_axis": self.image.third_axis,
+            "shape_ijk": list(self.shape_ijk),
+            "spacing_mm": list(self.spacing_mm),
+            "affine_ras_mm": affine.ravel().tolist() if in_patient else None,
+            "source_orientation": self.reorientation.code() if in_patient else None,
+            "obliquity_deg": obliquity_deg(affine) if in_patient else None,
+            "shear_deg": shear_deg(affine) if in_patient else None,
+        }
+
+    def attributes(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The `medfoundry` attributes of the stored volume."""
+        same = ("dataset", "subject", "scan", "series", "kind", "dtype", "source_orientation", "content_sha256", "synthetic",
+                "space", "third_axis", "spacing_mm")  # fmt: skip
+        pairs = zip(row["source_paths"], row["source_sha256"], strict=True)
+        return {name: row[name] for name in same} | {
+            "affine_ras_mm": self.affine_ras_mm.tolist(),
+            "source_affine_ras_mm": self.image.affine_ras_mm.tolist(),
+            "source_format": self.image.format,
+            "source_shape": list(self.image.shape),
+            "sources": [{"path": path, "sha256": digest} for path, digest in pairs],
+        }
+
+
+def open_source(raw_root: Path, path: str, source: FileSource) -> RawImage:
+    """Open a file as its source in the spec says.
+
+    Raises:
+        BadInputError: The file cannot be used.
+    """
+    options = ReadOptions(
+        assume_orientation=source.assume_orientation, key=source.key, axes=source.axes, spacing_mm=source.spacing_mm
+    )
+    return open_image(raw_root / path, name=path, options=options)
+
+
+def open_on_grid(raw_root: Path, path: str, source: FileSource, grid: Opened) -> RawImage:
+    """Open an array of a container, which has no geometry, on the grid of another file.
+
+    Raises:
+        BadInputError: The file cannot be used, or its stored shape is another.
+    """
+    options = replace(_FROM_LABELS, key=source.key, axes=source.axes)
+    image = open_image(raw_root / path, name=path, options=options)
+    if image.shape != grid.image.shape:
+        detail = f"the array is {image.shape}, but {grid.path}, whose geometry it takes, is {grid.image.shape} as stored"
+        raise BadInputError(Code.GRID_MISMATCH, detail, file=path)
+    return replace(
+        image,
+        affine_ras_mm=grid.image.affine_ras_mm,
+        space=grid.image.space,
+        third_axis=grid.image.third_axis,
+        spacing_known=grid.image.spacing_known,
+        findings=(),
+    )
+
+
+def require_same_grid(image: Opened, label: Opened) -> None:
+    """Shapes must be equal, and no corner further apart than a thousandth of a voxel.
+
+    Raises:
+        BadInputError: They are not.
+    """
+    if image.image.space != label.image.space:
+        detail = f"it is in {label.image.space} space, but {image.path} is in {image.image.space} space"
+        raise BadInputError(Code.GRID_MISMATCH, detail, file=label.path)
+    if image.shape_ijk != label.shape_ijk:
+        detail = (
+            f"label shape {label.shape_ijk} (RAS+) differs from the image's shape {image.shape_ijk} of {image.path}; "
+            f"spacing {_numbers(spacing_mm(label.affine_ras_mm))} against {_numbers(spacing_mm(image.affine_ras_mm))} mm"
+        )
+        raise BadInputError(Code.GRID_MISMATCH, detail, file=label.path)
+    if image.image.space == "picture":
+        return
+    distance = grid_distance_voxels(image.affine_ras_mm, label.affine_ras_mm, image.shape_ijk)
+    if distance > GRID_TOLERANCE_VOXELS:
+        shift = label.affine_ras_mm[:3, 3] - image.affine_ras_mm[:3, 3]
+        detail = (
+            f"label geometry differs from that of {image.path}: corners lie up to {distance:.4g} voxels apart "
+            f"(affine origin shifted by {_numbers(shift)} mm, spacing {_numbers(spacing_mm(label.affine_ras_mm))} against "
+            f"{_numbers(spacing_mm(image.affine_ras_mm))} mm)"
+        )
+        raise BadInputError(Code.GRID_MISMATCH, detail, file=label.path)
+
+
+def _numbers(values: FloatArray) -> str:
+    return "(" + ", ".join(f"{v:.6g}" for v in values) + ")"
