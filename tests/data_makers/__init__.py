@@ -2,6 +2,31 @@
 
 from tests.data_makers.kits23 import kits23
 from tests.data_makers.made import MadeScan, MadeSubject
+from tests.data_makers.msd import (
+    msd_brain_tumour,
+    msd_colon,
+    msd_heart,
+    msd_hepatic_vessel,
+    msd_liver,
+    msd_lung,
+    msd_pancreas,
+    msd_prostate,
+    msd_spleen,
+)
 from tests.data_makers.msd_hippocampus import msd_hippocampus
 
-__all__ = ["MadeScan", "MadeSubject", "kits23", "msd_hippocampus"]
+__all__ = [
+    "MadeScan",
+    "MadeSubject",
+    "kits23",
+    "msd_brain_tumour",
+    "msd_colon",
+    "msd_heart",
+    "msd_hepatic_vessel",
+    "msd_hippocampus",
+    "msd_liver",
+    "msd_lung",
+    "msd_pancreas",
+    "msd_prostate",
+    "msd_spleen",
+]

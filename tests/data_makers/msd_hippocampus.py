@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 
 from resources.phantoms import Ellipsoid, Grid, Vector, draw_values, rotation, write_nifti
 from tests.data_makers.made import MadeScan, MadeSubject, by_name
+from tests.data_makers.msd import write_listing, write_test_images
 
 ANTERIOR, POSTERIOR = 1, 2
 
@@ -28,17 +28,9 @@ def msd_hippocampus(raw_root: Path, n: int = 3, *, first: int = 1) -> dict[str, 
     """
     task = raw_root / "Task04_Hippocampus"
     made = [_write(task, number) for number in range(first, first + n)]
-    names = sorted(path.name for path in (task / "imagesTr").glob("hippocampus_*.nii.gz"))
-    listing = {
-        "name": "Hippocampus",
-        "modality": {"0": "MRI"},
-        "labels": {"0": "background", "1": "Anterior", "2": "Posterior"},
-        "numTraining": len(names),
-        "numTest": 0,
-        "training": [{"image": f"./imagesTr/{name}", "label": f"./labelsTr/{name}"} for name in names],
-        "test": [],
-    }
-    (task / "dataset.json").write_text(json.dumps(listing), encoding="utf-8")
+    write_test_images(task, ["imagesTs/hippocampus_002.nii.gz"])
+    listing = {"name": "Hippocampus", "modality": {"0": "MRI"}, "labels": {"0": "background", "1": "Anterior", "2": "Posterior"}}
+    write_listing(task, listing, ["./imagesTs/hippocampus_002.nii.gz"])
     return by_name(made)
 
 
