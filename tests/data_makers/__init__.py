@@ -1,5 +1,6 @@
 """Miniature datasets in the true raw layout of the real ones, with the closed forms of what they hold."""
 
+from tests.data_makers.brats24 import brats24_gli, brats24_men_rt, brats24_met, brats24_ped
 from tests.data_makers.kits23 import kits23
 from tests.data_makers.made import MadeScan, MadeSubject
 from tests.data_makers.msd import (
@@ -18,6 +19,10 @@ from tests.data_makers.msd_hippocampus import msd_hippocampus
 __all__ = [
     "MadeScan",
     "MadeSubject",
+    "brats24_gli",
+    "brats24_men_rt",
+    "brats24_met",
+    "brats24_ped",
     "kits23",
     "msd_brain_tumour",
     "msd_colon",

@@ -78,7 +78,7 @@ def brats24_ped(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
 
 
 def brats24_men_rt(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """Patients `BraTS-MEN-RT-0401` and on, each on a grid of its own, some oblique; `0402` is corrected in a folder of its own."""
+    """Patients `BraTS-MEN-RT-0401` and on, each on a grid of its own, some oblique; `0402` is given anew, corrected."""
     made = []
     for number in range(401, 401 + n):
         subject = f"BraTS-MEN-RT-{number:04d}"

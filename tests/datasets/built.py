@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 from assets.build import build_subjects
 from assets.dataset import Dataset, Survey, survey
@@ -75,14 +77,31 @@ def build(spec: DatasetSpec, root: Path) -> Built:
     return Built(spec, found, {outcome.subject: outcome.manifest for outcome in outcomes})
 
 
-def check_found(miniature: Miniature, ignored: Mapping[str, str], codes: Sequence[Code] = ()) -> None:
-    """Every made file is where the spec says; all others are ignored for the given reasons, path -> a part of the reason."""
+def check_found(
+    miniature: Miniature,
+    ignored: Mapping[str, str],
+    codes: Sequence[Code] = (),
+    *,
+    said: Mapping[str, Sequence[Code]] = MappingProxyType({}),
+    also_used: Iterable[str] = (),
+) -> None:
+    """Every made file is where the spec says; all others are ignored for the given reasons, path -> a part of the reason.
+
+    Args:
+        miniature: The made raw folder.
+        ignored: What is not used.
+        codes: Findings about the dataset.
+        said: Findings about subjects that have any.
+        also_used: Files that are neither images nor labels, such as landmarks and tables.
+    """
     tree = miniature.tree()
     assert list(tree.subjects) == list(miniature.made)
     assert [f.code for f in tree.findings] == list(codes)
     for subject, made in miniature.made.items():
+        assert [f.code for f in tree.subjects[subject].findings] == list(said.get(subject, ()))
         _check_files(miniature, tree.subjects[subject], made)
     used = {miniature.path(f) for made in miniature.made.values() for scan in made.scans for f in _files(scan)}
+    used.update(also_used)
     reasons = {f.path: f.reason for f in tree.files if f.state == "ignored"}
     assert {f.path: f.state for f in tree.files if f.state != "ignored"} == dict.fromkeys(used, "used")
     assert reasons.keys() == ignored.keys()
@@ -94,7 +113,6 @@ def _files(scan: MadeScan) -> list[Path]:
 
 
 def _check_files(miniature: Miniature, raw: RawSubject, made: MadeSubject) -> None:
-    assert raw.findings == ()
     assert [scan.scan for scan in raw.scans] == [scan.scan for scan in made.scans]
     for found, drawn in zip(raw.scans, made.scans, strict=True):
         assert found.series == {name: miniature.path(file) for name, file in drawn.series.items()}
@@ -117,6 +135,20 @@ def check_built(built: Built, made: Mapping[str, MadeSubject]) -> None:
 
 def reasons(built: Built) -> list[str]:
     return [str(record.finding()) for manifest in built.manifests.values() for record in manifest.findings]
+
+
+def check_lesion_axes(built: Built, subject: str, scan: MadeScan, label: int, *, rel: float = 0.04) -> None:
+    """In every plane the axes of a lesion's largest section are those of the ellipse that the slice cuts from its ellipsoid."""
+    (shape,) = scan.of_label(label)
+    form = InVoxels.of(shape, scan.grid)
+    sizes = built.rows("lesion_sizes", subject).filter(pl.col("label_id") == label, pl.col("scan") == scan.scan)
+    for axis, plane in enumerate(PLANES):
+        index = round(float(form.centre[axis]))
+        ((major, minor),) = sizes.filter(plane=plane, slice=index)["major_mm", "minor_mm"].rows()
+        step = scan.grid.affine[:3, axis]
+        x, y, z = step / np.linalg.norm(step)
+        offset = float((index - form.centre[axis]) * np.linalg.norm(step))
+        assert (major, minor) == pytest.approx(shape.section_axes_mm((x, y, z), offset), rel=rel)
 
 
 def check_label(built: Built, subject: str, scan: MadeScan, label: int, *, holes: Sequence[int] = ()) -> None:
