@@ -1,0 +1,147 @@
+"""The only extractor: archives of any kind, whole or in parts, one inside the other, into a folder that nobody reads yet.
+
+Members are judged before they are written (`sink.py`, `names.py`, `budget.py`) and recorded once they are safe (`members.py`), so
+that a run that was cut off goes on with the member it was at.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from resources import durable
+from resources.download import archive_7z, archive_tar, archive_zip
+from resources.download.budget import Budget, Limits
+from resources.download.errors import ArchiveError
+from resources.download.joined import ArchiveKind, archive_kind, open_joined, stem
+from resources.download.members import MemberRecord
+from resources.download.part import disk_error
+from resources.download.sink import Choice, Sink
+from resources.download.values import Rule
+from resources.download.watch import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """An archive that is here.
+
+    Attributes:
+        name: Its name, without the number of a part.
+        paths: Its parts, in order; one where it is whole.
+        identity: Differs when its content does.
+        rule: What is wanted of it, and where.
+    """
+
+    name: str
+    paths: Sequence[Path]
+    identity: str
+    rule: Rule
+
+
+class Extractor:
+    """Unpacks archives.
+
+    Attributes:
+        limits: What is refused.
+    """
+
+    def __init__(self, watch: Watch, stop: threading.Event, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self._watch = watch
+        self._stop = stop
+
+    def unpack(self, archive: Archive, folder: Path, record: MemberRecord) -> None:
+        """Unpack what the archive's rule asks for into `folder`, and record every member.
+
+        Args:
+            archive: The archive.
+            folder: Where members go; it holds nothing but what the record names, and remains of a run that was cut off.
+            record: What is there already.
+
+        Raises:
+            ArchiveError: The archive is damaged or holds what must not be written; folder and record are removed then.
+            DiskError: The disk does not take it; what is there is kept.
+            StoppedError: Somebody asked to stop; what is there is kept.
+        """
+        self._watch.begin(record.path.name, "unpacking", archive.rule.unpacked_bytes)
+        try:
+            self._unpack(archive, folder, record)
+        except ArchiveError as error:
+            self.discard(folder, record)
+            raise ArchiveError(f"{archive.name} cannot be unpacked: {error}") from None
+        except OSError as error:
+            raise disk_error(folder, error) from None
+        finally:
+            self._watch.end(record.path.name)
+
+    def _unpack(self, archive: Archive, folder: Path, record: MemberRecord) -> None:
+        if not record.is_of_this:
+            self.discard(folder, record)
+            record.begin()
+        durable.make_folder(folder)
+        packed = sum(path.stat().st_size for path in archive.paths)
+        budget = Budget(folder, packed, self.limits, archive.rule.unpacked_bytes)
+        sink = Sink(folder, record, budget, self._watch, self._stop)
+        if not record.listed:
+            with open_joined(archive.paths) as file:
+                self._open(archive.name, file, sink, Choice(archive.rule.members, archive.rule.strip))
+            record.note_listed()
+        self._open_nested(sink, archive.rule.nested)
+        record.finish()
+
+    def discard(self, folder: Path, record: MemberRecord) -> None:
+        """Remove what was unpacked and its record."""
+        durable.remove_file(record.path)
+        if folder.exists():
+            durable.remove_tree(folder)
+
+    def _open(self, name: str, file: BinaryIO, sink: Sink, choice: Choice) -> None:
+        kind = archive_kind(name)
+        if kind is None:
+            raise ArchiveError("it is no archive that is read here")
+        broken = _BROKEN[kind]
+        try:
+            if kind == "zip":
+                archive_zip.unpack(file, sink, choice, self.limits.members)
+            elif kind == "tar":
+                archive_tar.unpack(file, sink, choice)
+            elif kind == "7z":
+                archive_7z.unpack(file, sink, choice)
+            else:
+                archive_tar.unpack_single(file, stem(name.rpartition("/")[2]), sink, choice)
+        except broken as error:
+            raise ArchiveError(f"it is damaged, or not what its name says ({type(error).__name__}: {error})") from None
+        finally:
+            sink.record.flush()
+
+    def _open_nested(self, sink: Sink, deepest: int) -> None:
+        """Open the archives among the members, then those among theirs; each goes into a folder of its name."""
+        for depth in range(1, deepest + 1):
+            archives = {path for path in sink.record.files if _opens(path)}
+            around = archives | sink.record.opened
+            for path in sorted(path for path in archives if _depth(path, around) == depth):
+                with (sink.folder / path).open("rb") as file:
+                    self._open(path, file, sink, Choice(under=stem(path)))
+                sink.record.note_opened(path)
+        for path in sink.record.opened:
+            durable.remove_file(sink.folder / path)
+
+
+_BROKEN: dict[ArchiveKind, tuple[type[Exception], ...]] = {
+    "zip": archive_zip.BROKEN,
+    "tar": archive_tar.BROKEN,
+    "7z": archive_7z.BROKEN,
+    "single": archive_tar.BROKEN,
+}
+
+
+def _opens(path: str) -> bool:
+    return archive_kind(path) in {"zip", "tar", "7z"}
+
+
+def _depth(path: str, archives: set[str]) -> int:
+    """How many archives a member lies in, the outer one included."""
+    return 1 + sum(path.startswith(f"{stem(other)}/") for other in archives)

@@ -1,0 +1,162 @@
+"""The record of what an archive was unpacked to: one line for every member that is safe on the disk.
+
+It lies beside the archive and outlives it. After a crash, what it names is not unpacked again; what it does not name is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from resources import durable
+
+_BATCH_FILES = 256
+_BATCH_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """A file that came out of an archive.
+
+    Attributes:
+        path: Below the folder the archive is put in.
+        size: Bytes.
+        sha256: Of its content.
+    """
+
+    path: str
+    size: int
+    sha256: str
+
+
+class MemberRecord:
+    """What of an archive is unpacked.
+
+    Attributes:
+        path: The record.
+        files: Path -> file, for all that are recorded.
+        opened: Nested archives whose members are all recorded; they themselves are gone.
+        listed: Whether all members of the outer archive are recorded.
+        complete: Whether everything is recorded, nested archives included.
+    """
+
+    def __init__(self, path: Path, identity: str) -> None:
+        self.path = path
+        self.files: dict[str, Unpacked] = {}
+        self.opened: set[str] = set()
+        self.listed = False
+        self.complete = False
+        self._identity = identity
+        self._pending: list[tuple[Unpacked, Path]] = []
+        self._pending_bytes = 0
+        self._known = self._read()
+
+    @property
+    def is_of_this(self) -> bool:
+        """Whether there is a record, and it is of the same archive unpacked by the same rule."""
+        return self._known
+
+    def begin(self) -> None:
+        """Start the record anew."""
+        self.files, self.opened, self.listed, self.complete = {}, set(), False, False
+        durable.write_bytes(self.path, _line({"unpacking": self._identity}))
+        self._known = True
+
+    def forget(self, paths: set[str]) -> None:
+        """Drop files that are no longer where they were; they are to be unpacked again."""
+        self.files = {path: file for path, file in self.files.items() if path not in paths}
+        self.opened, self.listed, self.complete = set(), False, False
+        lines = [_line({"unpacking": self._identity}), *(_line(_said(file)) for file in self.files.values())]
+        durable.write_bytes(self.path, b"".join(lines))
+
+    def add(self, file: Unpacked, lies: Path) -> None:
+        """Note a file that is written; it counts once a batch is safe."""
+        self._pending.append((file, lies))
+        self._pending_bytes += file.size
+        if len(self._pending) >= _BATCH_FILES or self._pending_bytes >= _BATCH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make the noted files safe, then record them."""
+        if not self._pending:
+            return
+        for _, lies in self._pending:
+            durable.sync(lies)
+        for folder in {lies.parent for _, lies in self._pending}:
+            durable.sync(folder)
+        self._append(b"".join(_line(_said(file)) for file, _ in self._pending))
+        self.files |= {file.path: file for file, _ in self._pending}
+        self._pending, self._pending_bytes = [], 0
+
+    def note_opened(self, path: str) -> None:
+        """Record that a nested archive is unpacked; it may be removed after this."""
+        self.flush()
+        self._append(_line({"opened": path}))
+        self.opened.add(path)
+        self.files.pop(path, None)
+
+    def note_listed(self) -> None:
+        """Record that all members of the outer archive are recorded."""
+        self.flush()
+        self._append(_line({"listed": len(self.files)}))
+        self.listed = True
+
+    def finish(self) -> None:
+        """Record that this is all."""
+        self.flush()
+        self._append(_line({"complete": len(self.files)}))
+        self.complete = True
+
+    def _append(self, content: bytes) -> None:
+        durable.observe("append", self.path)
+        with self.path.open("ab") as record:
+            record.write(content)
+            record.flush()
+            os.fsync(record.fileno())
+
+    def _read(self) -> bool:
+        lines = list(read_lines(self.path))
+        if not lines or lines[0].get("unpacking") != self._identity:
+            return False
+        for said in lines[1:]:
+            self._take(said)
+        return True
+
+    def _take(self, said: dict[str, Any]) -> None:
+        if "path" in said:
+            self.files[said["path"]] = Unpacked(said["path"], said["size"], said["sha256"])
+        elif "opened" in said:
+            self.opened.add(said["opened"])
+            self.files.pop(said["opened"], None)
+        self.listed = self.listed or "listed" in said
+        self.complete = self.complete or "complete" in said
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file that grows by lines; a last line that a crash cut off is cut from the file too."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(path, whole)
+    for line in content[:whole].splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict):
+            yield said
+
+
+def _said(file: Unpacked) -> dict[str, Any]:
+    return {"path": file.path, "size": file.size, "sha256": file.sha256}
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, ensure_ascii=False).encode() + b"\n"
