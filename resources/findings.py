@@ -65,6 +65,24 @@ class Code(StrEnum):
     GRID_MISMATCH = "grid-mismatch"
     UNEXPECTED_DIMENSIONS = "unexpected-dimensions"
 
+    # Series of slices
+    MIXED_SERIES = "mixed-series"
+    MISSING_SLICE = "missing-slice"
+    DUPLICATE_SLICE = "duplicate-slice"
+    UNEVEN_SPACING = "uneven-spacing"
+    GANTRY_TILT = "gantry-tilt"
+    NOT_A_VOLUME = "not-a-volume"
+    SPACING_IGNORED = "spacing-ignored"
+    SPACING_ESTIMATED = "spacing-estimated"
+    DECODER_FAILED = "decoder-failed"
+    RESCALE_MISSING = "rescale-missing"
+    PADDING_VALUE = "padding-value"
+    MONOCHROME1 = "monochrome1"
+    LOSSY_COMPRESSION = "lossy-compression"
+    BURNED_IN_TEXT = "burned-in-text"
+    SEGMENTS_OVERLAP = "segments-overlap"
+    CONTOUR_SKIPPED = "contour-skipped"
+
     # Voxels
     NONFINITE_VOXELS = "nonfinite-voxels"
     SLOPE_IGNORED = "slope-ignored"
@@ -79,6 +97,7 @@ class Code(StrEnum):
     # What was made of it
     EXPECTATION_FAILED = "expectation-failed"
     SPLIT_SHARE = "split-share"
+    OFFICIAL_SPLIT_UNKNOWN = "official-split-unknown"
 
 
 DEFAULT_SEVERITY: dict[Code, Severity] = {
@@ -102,10 +121,19 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.PIXDIM_IGNORED: Severity.WARNING,
     Code.UNITS_UNKNOWN: Severity.WARNING,
     Code.IDENTITY_AFFINE: Severity.WARNING,
+    Code.PADDING_VALUE: Severity.INFO,
+    Code.MONOCHROME1: Severity.INFO,
+    Code.LOSSY_COMPRESSION: Severity.INFO,
+    Code.SPACING_IGNORED: Severity.WARNING,
+    Code.SPACING_ESTIMATED: Severity.WARNING,
+    Code.RESCALE_MISSING: Severity.WARNING,
+    Code.BURNED_IN_TEXT: Severity.WARNING,
+    Code.CONTOUR_SKIPPED: Severity.WARNING,
     Code.CONSTANT_IMAGE: Severity.WARNING,
     Code.LESION_WITHOUT_AXES: Severity.WARNING,
     Code.LESION_AT_BORDER: Severity.WARNING,
     Code.SPLIT_SHARE: Severity.WARNING,
+    Code.OFFICIAL_SPLIT_UNKNOWN: Severity.WARNING,
 }
 """Severity where the place that finds it says nothing else; a code that is not listed is an error."""
 
