@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from resources.findings import Code, Finding, finding
-from resources.readers import itk, metaimage, nifti, nrrd
+from resources.readers import declared, itk, magic, metaimage, nifti, nrrd
+from resources.readers.arrays import ArrayInfo
 from resources.readers.image import RawImage
+from resources.readers.isolated import isolated
 from resources.readers.source import RawFile, ReadOptions, examine, renamed
 
 
@@ -26,20 +28,32 @@ class Reader:
         sniff: Whether a file with these first (inflated) bytes is one of its files.
         open: Reads the header of such a file.
         companions: Files in the same folder that belong to the file of this path.
+        arrays: Lists the arrays of a container; `None` for formats that are none.
+        knows_axes: Whether `open` heeds the axes that a spec declares; for other readers they are applied behind it.
     """
 
     name: str
     suffixes: frozenset[str]
     sniff: Callable[[bytes], bool]
     open: Callable[[RawFile, ReadOptions], RawImage]
-    companions: Callable[[Path], tuple[Path, ...]]
+    companions: Callable[[Path], tuple[Path, ...]] = lambda _: ()
+    arrays: Callable[[RawFile], tuple[ArrayInfo, ...]] | None = None
+    knows_axes: bool = False
 
 
 READERS: tuple[Reader, ...] = (
     Reader("NIfTI", nifti.SUFFIXES, nifti.sniff, nifti.open_nifti, nifti.companions),
     Reader("NRRD", nrrd.SUFFIXES, nrrd.sniff, itk.open_nrrd, nrrd.companions),
     Reader("MetaImage", metaimage.SUFFIXES, metaimage.sniff, itk.open_meta, metaimage.companions),
-    Reader("GIPL", itk.GIPL_SUFFIXES, itk.sniff_gipl, itk.open_gipl, lambda _: ()),
+    Reader("GIPL", itk.GIPL_SUFFIXES, itk.sniff_gipl, itk.open_gipl),
+    Reader(
+        "HDF5",
+        magic.HDF5_SUFFIXES,
+        magic.is_hdf5,
+        isolated("hdf5", "open_hdf5"),
+        arrays=isolated("hdf5", "list_hdf5"),
+        knows_axes=True,
+    ),
 )
 
 PLAIN = ReadOptions()
@@ -56,12 +70,29 @@ def open_image(path: Path, *, name: str | None = None, options: ReadOptions = PL
 
     Raises:
         BadInputError: The file cannot be used; its finding says why.
+        ValueError: The options mean nothing, whatever the file.
     """
+    declared.check(options)
     asked, path = path, nifti.header_path(path)
     file = examine(path, renamed(name or "", path) if path != asked else name or path.name)
     reader = _reader_of(file)
-    image = reader.open(file, options)
+    if reader.knows_axes or options.axes is None:
+        image = reader.open(file, options)
+    else:
+        image = declared.with_axes(reader.open(file, declared.for_reader(options)), file, options.axes)
+    image = declared.placed(image, file, options)
     return replace(image, findings=(*image.findings, *_name_findings(file, reader)))
+
+
+def list_arrays(path: Path, *, name: str | None = None) -> tuple[ArrayInfo, ...]:
+    """The arrays in a container (HDF5, NPZ, MAT, Parquet) without their elements; none for a file of another format.
+
+    Raises:
+        BadInputError: The file cannot be used.
+    """
+    file = examine(path, name or path.name)
+    arrays = _reader_of(file).arrays
+    return arrays(file) if arrays else ()
 
 
 def companions(path: Path) -> tuple[Path, ...]:
