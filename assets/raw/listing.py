@@ -40,8 +40,8 @@ def compare_listing(spec: DatasetSpec, root: Path, subjects: Iterable[str]) -> I
 
 
 def whole(expression: str) -> str:
-    """The expression, not as a part of a longer name."""
-    return rf"(?<![A-Za-z0-9_])(?:{expression})(?![A-Za-z0-9_])"
+    """The expression, not as a part of a longer word; `_` parts words."""
+    return rf"(?<![A-Za-z0-9])(?:{expression})(?![A-Za-z0-9])"
 
 
 def pick(content: Any, each: str) -> Iterator[Any]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from assets.raw.claims import Claim, Claims, RawScanName
 from assets.raw.tree import ONLY_SCAN, LabelFile, RawScan, natural_key
 from assets.spec import DatasetSpec
 from assets.spec_layout import ScanNames
 from resources.findings import Code, Finding, finding
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -83,6 +86,8 @@ class SubjectFiles:
                 old = self.scans.pop((scan, root))
                 if not root:
                     kept.files = old.files | kept.files
+                    kept.findings += old.findings
+                    kept.name.fields.update(old.name.fields)
                     continue
                 detail = f"the scan is given again under {roots[-1]}, which replaces the one under {root}"
                 self.findings.append(finding(Code.SUPERSEDED, detail, file=next(iter(old.files.values()))))
@@ -96,17 +101,23 @@ def raw_scans(claims: Claims, root: Path, subject: str, files: SubjectFiles) -> 
     scans = []
     for scan_files in files.scans.values():
         files.findings += scan_files.findings
+        layout = claims.spec.layout
         scan = RawScan(
             better.get(scan_files.name.in_paths, scan_files.name.in_paths),
-            scan_files.named("image"),
-            scan_files.label_files(),
-            scan_files.named("landmarks"),
+            _in_order(scan_files.named("image"), layout.series),
+            _in_order(scan_files.label_files(), layout.labels),
+            _in_order(scan_files.named("landmarks"), layout.landmarks),
             scan_files.named("transform"),
             scan_files.name.fields,
         )
         files.findings += _missing(claims, subject, scan_files.name, scan)
         scans.append(scan)
     return tuple(sorted(scans, key=lambda s: natural_key(s.scan)))
+
+
+def _in_order(found: Mapping[str, T], declared: Iterable[str]) -> dict[str, T]:
+    """In the order of the spec: label maps are stored with the first series."""
+    return {name: found[name] for name in declared if name in found}
 
 
 def _better_names(names: ScanNames, root: Path, files: SubjectFiles) -> dict[str, str]:

@@ -358,3 +358,30 @@ def test_a_subject_whose_name_is_no_utf8_is_unreadable_not_lost(root: Path) -> N
     (found,) = discover(spec, root).subjects[r"\xff"].findings
     assert found.code is Code.UNREADABLE
     assert "UTF-8" in found.detail
+
+
+def test_series_come_in_the_order_of_the_spec(tmp_path: Path) -> None:
+    spec = spec_of({"subject": r"s\d", "series": {"dwi": "{subject}_dwi.nii", "adc": "{subject}_adc.nii"}})
+    put(tmp_path, "s1_adc.nii", "s1_dwi.nii")
+    (scan,) = discover(spec, tmp_path).subjects["s1"].scans
+    assert list(scan.series) == ["dwi", "adc"]
+
+
+def test_what_is_wrong_with_files_outside_the_roots_is_told_too(tmp_path: Path) -> None:
+    layout = {"subject": r"s\d", "roots": ["a", "b"], "series": {"ct": "{root}/{subject}.nii", "pet": "{subject}*.nii"}}
+    put(tmp_path, "a/s1.nii", "s1_x.nii", "s1_y.nii")
+    (found,) = discover(spec_of(layout), tmp_path).subjects["s1"].findings
+    assert (found.code, found.file) == (Code.AMBIGUOUS_FILE, "s1_y.nii")
+
+
+def test_a_subject_is_found_in_a_list_of_longer_file_names(tmp_path: Path) -> None:
+    layout = {
+        "subject": "(?:fdg|psma)_[0-9a-f]+",
+        "series": {"ct": "{subject}_*.nii"},
+        "listing": {"file": "list.json", "each": "[]"},
+    }
+    put(tmp_path, "fdg_01ab_x.nii", "fdg_02_y.nii")
+    names = ["fdg_01ab_06-03-2005 a  b", "psma_95_2018-04-16", "fdg_02"]
+    put(tmp_path, "list.json", content=json.dumps(names).encode())
+    (found,) = discover(spec_of(layout), tmp_path).findings
+    assert found.detail == "1 of 3 listed subjects are not in the folder: psma_95"
