@@ -56,7 +56,7 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
     if step == "lesion_sizes":
         return {"label_names": names, "lesions": list(spec.lesions)}
     if step == "splits":
-        return spec.split.model_dump(mode="json")
+        return {"split": _said(spec.split), "people": _said(spec.people), "pool": spec.people_pool}
     return {"label_names": names, "expect": spec.expect.model_dump(mode="json")}
 
 

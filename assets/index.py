@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from assets.dataset import Dataset, hash_of_manifests
 from assets.incremental import digest, step_parameters, subject_steps
+from assets.official_split import SplitUnknownError, official_split
+from assets.people import PeopleUnknownError, people
 from assets.raw import natural_key
+from assets.spec import DatasetSpec
 from assets.splits import split_subjects
 from assets.tables import FINDINGS, LEDGER, SUBJECT_TABLES, concatenate, frame
-from resources.findings import Finding
+from resources.findings import Code, Finding, finding
 from resources.manifest import Manifest
 
 
@@ -133,8 +138,22 @@ def _row(
 
 def splits_key(dataset: Dataset) -> str:
     """The key under which the splits are current."""
-    record = dataset.store.dataset_record()
-    return digest([step_parameters(dataset.spec, "splits"), record.keys.get("index")])[:32]
+    record, root = dataset.store.dataset_record(), dataset.raw_root
+    told_by = {file: file_digest(root / file) for file in split_files(dataset.spec)}
+    return digest([step_parameters(dataset.spec, "splits"), record.keys.get("index"), told_by])[:32]
+
+
+def split_files(spec: DatasetSpec) -> list[str]:
+    """Raw files that say who the subjects are and how their authors divided them."""
+    official = spec.split.official
+    named = list(official.files.values()) if official else []
+    tables = [t.file for t in (official.table if official else None, spec.people.table) if t is not None]
+    return sorted({*named, *tables})
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a small file; empty where there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def require_gate(dataset: Dataset) -> None:
@@ -153,6 +172,27 @@ def require_gate(dataset: Dataset) -> None:
 
 
 def make_splits(dataset: Dataset) -> tuple[pl.DataFrame, list[Finding]]:
-    """The `splits` table of the published subjects."""
-    ledger = dataset.store.read_table("ledger").filter(kind="subject", state="used")
-    return split_subjects(dataset.spec, ledger["subject"].to_list(), synthetic=bool(ledger["synthetic"].any()))
+    """The `splits` table of the published subjects.
+
+    Raises:
+        NotReadyError: Who the subjects are, or an official split that is to be followed, cannot be read.
+    """
+    spec, root = dataset.spec, dataset.raw_root
+    ledger = dataset.store.read_table("ledger").filter(state="used")
+    subjects = ledger.filter(kind="subject")["subject"].to_list()
+    paths: dict[str, list[str]] = {subject: [] for subject in subjects}
+    for subject, path in ledger.filter(kind="file").select("subject", "name").iter_rows():
+        paths[subject].append(path)
+    findings: list[Finding] = []
+    official: dict[str, str] = {}
+    try:
+        who = people(spec, root, subjects)
+        official = official_split(spec, root, paths)
+    except PeopleUnknownError as error:
+        raise NotReadyError(f"{error}; without it a person could be on both sides") from error
+    except SplitUnknownError as error:
+        if spec.split.official is not None and spec.split.official.follow:
+            raise NotReadyError(str(error)) from error
+        findings.append(finding(Code.OFFICIAL_SPLIT_UNKNOWN, str(error)))
+    table, more = split_subjects(spec, subjects, who, official, synthetic=bool(ledger["synthetic"].any()))
+    return table, findings + more

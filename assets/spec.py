@@ -20,6 +20,9 @@ from assets.spec_sources import Source
 LABEL_GROUPS = "label_groups.yaml"
 """File of the catalog that is no spec: label name -> anatomical group."""
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml where PyYAML was built with it: a hundred specs load in a tenth of the time."""
+
 
 class Label(Part):
     """One structure of a label map.
@@ -295,7 +298,7 @@ class DatasetSpec(Part):
 
 
 def _mapping(path: Path) -> dict[str, Any]:
-    content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content: Any = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - either is a safe loader
     if not isinstance(content, dict):
         raise ValueError(f"{path} holds {type(content).__name__}, not a dataset spec")  # noqa: TRY004
     return content

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from assets.annotations.boxes import sample_rule
+from assets.counts import counts
 from assets.spec import DatasetSpec
 from assets.tables import BOXES
 from expectations.flatten import is_as_documented, with_unset
@@ -50,7 +50,10 @@ def summary(spec: DatasetSpec, volumes: pl.DataFrame, boxes: pl.DataFrame, ledge
         "n_unlabelled_ids": len(unlabelled),
         "unlabelled": ", ".join(unlabelled),
     }
-    return pl.DataFrame([totals | _counts(spec, boxes)])
+    if not is_as_documented(boxes, BOXES):
+        boxes = pl.DataFrame(schema=dict(BOXES))
+    present = {_count_column(c.name, c.key): c.present for c in counts(spec, volumes, boxes)}
+    return pl.DataFrame([totals | present])
 
 
 def is_whole_release(spec: DatasetSpec, totals: pl.DataFrame) -> bool:
@@ -60,7 +63,7 @@ def is_whole_release(spec: DatasetSpec, totals: pl.DataFrame) -> bool:
 
 def suite(spec: DatasetSpec, totals: pl.DataFrame) -> Suite:
     """The suite of a dataset whose `summary` is `totals`; published counts are part of it for a whole release."""
-    counts = tuple(_counts_hold(spec)) if is_whole_release(spec, totals) else ()
+    published = tuple(_counts_hold(spec)) if is_whole_release(spec, totals) else ()
     count_columns = [_count_column(name, plane) for name, planes in spec.expect.counts.items() for plane in planes]
     limit = spec.expect.quarantined_share
     expectations = (
@@ -71,7 +74,7 @@ def suite(spec: DatasetSpec, totals: pl.DataFrame) -> Suite:
                 shown=("n_quarantined", "n_listed")),
         zero("n_unlabelled_ids", "every declared label occurs in some subject", shown=("unlabelled",),
              severity=Severity.WARNING),
-        *counts,
+        *published,
     )  # fmt: skip
     return Suite(f"{spec.slug}/index", "index", expectations)
 
@@ -96,26 +99,7 @@ def _count_column(name: str, plane: str) -> str:
     return f"count_{name}_{plane}"
 
 
-def _counts(spec: DatasetSpec, boxes: pl.DataFrame) -> dict[str, int]:
-    """What the dataset has of everything that the spec gives a published count of.
-
-    Raises:
-        ValueError: The spec counts something that is not known here.
-    """
-    if not is_as_documented(boxes, BOXES):
-        boxes = pl.DataFrame(schema=dict(BOXES))
-    rules = {"boxes": pl.lit(value=True), "boxes_sample": sample_rule()}
-    unknown = sorted(set(spec.expect.counts) - set(rules))
-    if unknown:
-        raise ValueError(f"{spec.slug} expects counts of {unknown}; known are {sorted(rules)}")
-    return {
-        _count_column(name, plane): boxes.filter(rules[name] & (pl.col("plane") == plane)).height
-        for name, planes in spec.expect.counts.items()
-        for plane in planes
-    }
-
-
 def _counts_hold(spec: DatasetSpec) -> Iterator[Expectation]:
     for name, planes in spec.expect.counts.items():
         for plane, n in planes.items():
-            yield between(_count_column(name, plane), f"the release has {n} {plane} {name}, as published", n, n)
+            yield between(_count_column(name, plane), f"the release has {n} {name} ({plane}), as published", n, n)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assets.annotations.boxes import sample_rule
+import polars as pl
+
+from assets.counts import counts
 from assets.dataset import Dataset, Survey
 from assets.index import NotReadyError, index_key, index_tables, splits_key
+from assets.tables import BOXES
 from resources.store import DatasetRecord
 
 
@@ -36,15 +39,12 @@ def status(dataset: Dataset) -> dict[str, Any]:
 
 def _counts(dataset: Dataset) -> list[dict[str, Any]]:
     """Published totals beside those present."""
-    expected = dataset.spec.expect.counts.get("boxes_sample")
-    if expected is None or "boxes" not in dataset.store.dataset_record().tables:
+    store, tables = dataset.store, dataset.store.dataset_record().tables
+    if not dataset.spec.expect.counts or "volumes" not in tables:
         return []
-    boxes = dataset.store.read_table("boxes").filter(sample_rule())
-    present = dict(boxes.group_by("plane").len().iter_rows())
-    return [
-        {"count": f"boxes_sample, {plane}", "expected": number, "present": int(present.get(plane, 0))}
-        for plane, number in expected.items()
-    ]
+    boxes = store.read_table("boxes") if "boxes" in tables else pl.DataFrame(schema=dict(BOXES))
+    found = counts(dataset.spec, store.read_table("volumes"), boxes)
+    return [{"count": f"{c.name}, {c.key}", "expected": c.expected, "present": c.present} for c in found]
 
 
 def status_lines(content: Mapping[str, Any]) -> Iterator[str]:

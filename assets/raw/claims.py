@@ -75,6 +75,15 @@ class Claims:
         return [(compile_pattern(text, self.fields), reason) for text, reason in self.spec.layout.ignore.items()]
 
     @cached_property
+    def _told_by(self) -> dict[str, str]:
+        """The dataset's own lists and tables, which are read but make no volume."""
+        layout, official, people = self.spec.layout, self.spec.split.official, self.spec.people.table
+        found = {layout.listing.file: "the list of subjects is taken from it"} if layout.listing else {}
+        files = [*official.files.values(), *([official.table.file] if official.table else [])] if official else []
+        found |= dict.fromkeys(files, "the official split is taken from it")
+        return found | ({people.file: "the people behind the subjects are taken from it"} if people else {})
+
+    @cached_property
     def _label_ids(self) -> dict[str, int]:
         return {label.file_name: number for number, label in self.spec.labels.items()}
 
@@ -89,7 +98,8 @@ class Claims:
 
     def why_ignored(self, path: str) -> str | None:
         """The spec's reason to leave a file, if it has one."""
-        return next((why for pattern, why in self.ignored if pattern.match(path) is not None), None)
+        own = next((why for pattern, why in self.ignored if pattern.match(path) is not None), None)
+        return own or self._told_by.get(path)
 
     def expected_path(self, role: Role, name: str, subject: str, scan: RawScanName) -> str:
         """Where a missing file would be, as far as it can be told."""

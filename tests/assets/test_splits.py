@@ -15,8 +15,11 @@ NAMES = st.lists(st.integers(0, 99_999).map(lambda n: f"case_{n:05d}"), unique=T
 SHARES = st.floats(0.01, 0.99)
 
 
+KITS = load_catalog()["kits23"].model_dump()
+
+
 def spec_with(share: float = 0.3, seed: int = 1024) -> DatasetSpec:
-    content = load_catalog()["kits23"].model_dump()
+    content = KITS
     return DatasetSpec.model_validate({**content, "split": {"test_share": share, "seed": seed}})
 
 
@@ -104,3 +107,48 @@ def test_no_subjects_make_an_empty_table() -> None:
     table, findings = split_subjects(spec_with(), [])
     assert table.height == 0
     assert findings == []
+
+
+def test_two_datasets_of_one_pool_put_a_person_on_the_same_side() -> None:
+    content = KITS
+    one = DatasetSpec.model_validate({**content, "slug": "one", "people": {"pool": "clinic", "id": r"\d+$"}})
+    two = DatasetSpec.model_validate({**content, "slug": "two", "people": {"pool": "clinic", "id": r"\d+$"}})
+    first = {f"case_{n:05d}": f"{n:05d}" for n in range(200)}
+    second = {f"img{n:05d}": f"{n:05d}" for n in range(200)}
+    sides = [
+        dict(split_subjects(spec, list(who), who)[0].select("group", "split").iter_rows())
+        for spec, who in ((one, first), (two, second))
+    ]
+    assert sides[0] == sides[1]
+    assert set(sides[0].values()) == {"train", "test"}
+
+
+def test_all_of_a_person_is_on_one_side() -> None:
+    who = {f"case_{n:05d}": f"person {n // 3}" for n in range(90)}
+    table, _ = split_subjects(spec_with(), list(who), who)
+    assert table.group_by("group").agg(pl.col("split").n_unique())["split"].to_list() == [1] * 30
+
+
+def test_an_official_split_is_told_and_followed_only_when_the_spec_says_so() -> None:
+    content = KITS
+    official = {f"case_{n:05d}": "test" if n < 5 else "val" if n < 10 else "train" for n in range(40)}
+    names = [*official, "case_00099"]
+    for follow in (False, True):
+        split = {"official": {"files": {"test": "test.txt"}, "follow": follow}}
+        table, findings = split_subjects(DatasetSpec.model_validate({**content, "split": split}), names, official=official)
+        told = dict(table.select("subject", "official_split").iter_rows())
+        assert {s: told[s] for s in official} == official
+        assert told["case_00099"] is None
+        tested = {s for s, side in as_map(table).items() if side == "test" and s in official}
+        assert (tested == {s for s, side in official.items() if side == "test"}) == follow
+        assert findings == []
+
+
+def test_a_person_on_both_sides_of_an_official_split_is_tested_on_and_told() -> None:
+    content = KITS
+    split = {"official": {"files": {"test": "test.txt"}, "follow": True}}
+    who = {"case_00001": "a", "case_00002": "a", "case_00003": "b", "case_00004": "c"}
+    official = {"case_00001": "train", "case_00002": "test", "case_00003": "train", "case_00004": "test"}
+    table, findings = split_subjects(DatasetSpec.model_validate({**content, "split": split}), list(who), who, official)
+    assert as_map(table) == {"case_00001": "test", "case_00002": "test", "case_00003": "train", "case_00004": "test"}
+    assert [f.code for f in findings] == [Code.SPLIT_SHARE]

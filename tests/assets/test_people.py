@@ -1,0 +1,70 @@
+"""Who is behind a subject, and what the authors' own division says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.official_split import SplitUnknownError, official_split
+from assets.people import PeopleUnknownError, people
+from assets.spec import DatasetSpec, load_catalog
+
+KITS = load_catalog()["kits23"].model_dump()
+NAMES = ["case_00001", "case_00002", "case_00003"]
+
+
+def spec(**parts: Any) -> DatasetSpec:
+    return DatasetSpec.model_validate({**KITS, **parts})
+
+
+def test_without_a_rule_every_subject_is_a_person(tmp_path: Path) -> None:
+    assert people(spec(people={}), tmp_path, NAMES) == {name: name for name in NAMES}
+
+
+def test_an_id_is_found_in_the_name(tmp_path: Path) -> None:
+    assert people(spec(people={"id": r"\d{3}$"}), tmp_path, NAMES) == dict(zip(NAMES, ["001", "002", "003"], strict=True))
+    with pytest.raises(PeopleUnknownError, match="case_00001"):
+        people(spec(people={"id": "[A-Z]+"}), tmp_path, NAMES)
+
+
+def test_a_table_names_the_person_and_must_name_all(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("case;who;age\ncase_00001;7;60\ncase_00002;7;61\ncase_00003;8;50\n")
+    table = {"file": "people.csv", "subject": "case", "person": "who", "separator": ";"}
+    assert people(spec(people={"table": table}), tmp_path, NAMES) == dict(zip(NAMES, ["7", "7", "8"], strict=True))
+    with pytest.raises(PeopleUnknownError, match="case_00004"):
+        people(spec(people={"table": table}), tmp_path, [*NAMES, "case_00004"])
+    with pytest.raises(PeopleUnknownError, match=r"absent\.csv"):
+        people(spec(people={"table": {**table, "file": "absent.csv"}}), tmp_path, NAMES)
+    with pytest.raises(PeopleUnknownError, match="patient"):
+        people(spec(people={"table": {**table, "person": "patient"}}), tmp_path, NAMES)
+
+
+def test_official_splits_come_from_lists_tables_and_roots(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("case_00001\n")
+    (tmp_path / "b.json").write_text(json.dumps({"images": [{"file_name": "x/case_00002.h5"}, {"file_name": "case_00009.h5"}]}))
+    (tmp_path / "meta.csv").write_text("id,set\ncase_00001,val\ncase_00003,test\n")
+    files = {name: [f"Tr/{name}.nii.gz"] for name in NAMES[:2]} | {NAMES[2]: [f"Ts/{NAMES[2]}.nii.gz"]}
+    lists = spec(split={"official": {"files": {"train": "a.txt"}}})
+    assert official_split(lists, tmp_path, files) == {"case_00001": "train"}
+    listed = spec(split={"official": {"files": {"val": "b.json"}, "each": "images[].file_name"}})
+    assert official_split(listed, tmp_path, files) == {"case_00002": "val"}
+    table = spec(split={"official": {"table": {"file": "meta.csv", "subject": "id", "split": "set"}}})
+    assert official_split(table, tmp_path, files) == {"case_00001": "val", "case_00003": "test"}
+    layout = {"subject": r"case_\d{5}", "roots": ["Tr", "Ts"], "series": {"ct": "{root}/{subject}.nii.gz"}}
+    roots = spec(layout=layout, labels={}, lesions=[], split={"official": {"roots": {"Tr": "train", "Ts": "test"}}})
+    assert official_split(roots, tmp_path, files) == dict(zip(NAMES, ["train", "train", "test"], strict=True))
+
+
+def test_an_official_split_that_cannot_be_read_or_contradicts_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("case_00001\n")
+    files: dict[str, list[str]] = {name: [] for name in NAMES}
+    with pytest.raises(SplitUnknownError, match="two official splits"):
+        official_split(spec(split={"official": {"files": {"train": "a.txt", "test": "a.txt"}}}), tmp_path, files)
+    with pytest.raises(SplitUnknownError, match=r"absent\.txt"):
+        official_split(spec(split={"official": {"files": {"train": "absent.txt"}}}), tmp_path, files)
+    (tmp_path / "empty.txt").write_text("nobody\n")
+    with pytest.raises(SplitUnknownError, match="names no subject"):
+        official_split(spec(split={"official": {"files": {"train": "empty.txt"}}}), tmp_path, files)
