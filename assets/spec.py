@@ -205,6 +205,7 @@ class DatasetSpec(Part):
     """Everything MedFoundry knows about one source dataset.
 
     Attributes:
+        checked_on: What the spec has been run on: a miniature of the published layout, real label files, or real data.
         raw_folder: Its folder under `data/raw`, where two datasets share one; the slug if not given.
         lesions: Label ids whose sizes are measured.
         lesion_series: The series on which lesion sizes are asked about; the first if not given.
@@ -222,6 +223,7 @@ class DatasetSpec(Part):
     description: str
     citation: str = ""
     sources: tuple[Source, ...]
+    checked_on: Literal["miniature", "labels", "real data"] = "miniature"
     raw_folder: str = ""
     layout: RawLayout
     labels: Annotated[dict[int, Label], BeforeValidator(partial(spelled_out, field="name"))] = Field(default_factory=dict)

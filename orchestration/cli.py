@@ -11,9 +11,9 @@ import typer
 
 from assets.dataset import Dataset, survey
 from assets.demo import FEWEST_SUBJECTS, RawDataPresentError, make_kits23
-from assets.incremental import subject_steps
+from assets.overview import markdown, overview
 from assets.raw import RawDataMissingError
-from assets.spec import DatasetSpec, load_catalog
+from assets.spec import load_catalog
 from orchestration import status as reports
 from resources.layout import Layout
 
@@ -49,25 +49,19 @@ def _print(content: object, lines: Iterator[str], *, as_json: bool) -> None:
 
 
 @app.command("list")
-def list_datasets(*, as_json: AsJson = False) -> None:
+def list_datasets(
+    *, as_json: AsJson = False, as_markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/datasets.md.")] = False
+) -> None:
     """List the datasets that are known."""
-    specs = list(load_catalog().values())
-    content = [_overview(spec) for spec in specs]
-    lines = (f"{r['slug']:<20} {r['modality']:<4} {r['subjects']:>5} subjects  {r['licence']:<18} {r['name']}" for r in content)
+    catalog = load_catalog()
+    if as_markdown:
+        typer.echo(markdown(catalog), nl=False)
+        return
+    content = [overview(spec) for spec in catalog.values()]
+    width = max(len(row["slug"]) for row in content)
+    form = "{slug:<{width}} {modality:<10} {subjects:>6} subjects  {access:<12} {licence:<18} {name}"
+    lines = (form.format(**row, width=width) for row in content)
     _print(content, lines, as_json=as_json)
-
-
-def _overview(spec: DatasetSpec) -> dict[str, object]:
-    return {
-        "slug": spec.slug,
-        "name": spec.name,
-        "modality": spec.modality,
-        "anatomy": spec.anatomy,
-        "subjects": spec.expect.subjects or 0,
-        "steps": list(subject_steps(spec)),
-        "licence": spec.licence,
-        "access": spec.access,
-    }
 
 
 @app.command()
