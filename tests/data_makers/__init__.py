@@ -1,6 +1,8 @@
 """Miniature datasets in the true raw layout of the real ones, with the closed forms of what they hold."""
 
 from tests.data_makers.brats24 import brats24_gli, brats24_men_rt, brats24_met, brats24_ped
+from tests.data_makers.hntsmrg24 import hntsmrg24
+from tests.data_makers.isles24 import isles24
 from tests.data_makers.kits23 import kits23
 from tests.data_makers.made import MadeScan, MadeSubject
 from tests.data_makers.msd import (
@@ -23,6 +25,8 @@ __all__ = [
     "brats24_men_rt",
     "brats24_met",
     "brats24_ped",
+    "hntsmrg24",
+    "isles24",
     "kits23",
     "msd_brain_tumour",
     "msd_colon",
