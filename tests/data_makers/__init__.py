@@ -1,5 +1,6 @@
 """Miniature datasets in the true raw layout of the real ones, with the closed forms of what they hold."""
 
+from tests.data_makers.autopet_iii import autopet_iii
 from tests.data_makers.brats24 import brats24_gli, brats24_men_rt, brats24_met, brats24_ped
 from tests.data_makers.hntsmrg24 import hntsmrg24
 from tests.data_makers.isles24 import isles24
@@ -17,10 +18,12 @@ from tests.data_makers.msd import (
     msd_spleen,
 )
 from tests.data_makers.msd_hippocampus import msd_hippocampus
+from tests.data_makers.topcow24 import topcow24_ct, topcow24_mr
 
 __all__ = [
     "MadeScan",
     "MadeSubject",
+    "autopet_iii",
     "brats24_gli",
     "brats24_men_rt",
     "brats24_met",
@@ -38,4 +41,6 @@ __all__ = [
     "msd_pancreas",
     "msd_prostate",
     "msd_spleen",
+    "topcow24_ct",
+    "topcow24_mr",
 ]
