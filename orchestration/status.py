@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -24,6 +25,7 @@ def status(dataset: Dataset) -> dict[str, Any]:
         "name": f"{spec.name} {spec.version}",
         "synthetic": any(m.synthetic for m in manifests.values()),
         "folder": str(store.root),
+        "raw": {"folder": str(dataset.raw_root), "present": _holds_something(dataset.raw_root)},
         "subjects": {
             "expected": spec.expect.subjects,
             "published": sum(m.state == "published" for m in manifests.values()),
@@ -35,6 +37,10 @@ def status(dataset: Dataset) -> dict[str, Any]:
         "gate": record.facts.get("gate"),
         "findings": record.facts.get("findings", []),
     }
+
+
+def _holds_something(folder: Path) -> bool:
+    return folder.is_dir() and next(folder.iterdir(), None) is not None
 
 
 def _counts(dataset: Dataset) -> list[dict[str, Any]]:
@@ -51,6 +57,10 @@ def status_lines(content: Mapping[str, Any]) -> Iterator[str]:
     """The same for a person."""
     marked = "  SYNTHETIC: made-up data (phantoms)" if content["synthetic"] else ""
     yield f"{content['name']} ({content['dataset']}){marked}"
+    raw = content["raw"]
+    yield f"raw data: {raw['folder']}" + (
+        "" if raw["present"] else f" is missing or empty; try `medfoundry download {content['dataset']}`"
+    )
     subjects = content["subjects"]
     yield (
         f"subjects: {subjects['published']} published, {subjects['quarantined']} quarantined; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from assets.raw.walk import walk
 from assets.spec import DatasetSpec
 from resources.findings import Code, Finding, finding
 from resources.readers.registry import companions
+
+_MANY_FILES, _MOST_FOLDERS = 5, 40
+"""A misnamed release would drown everything else that is said about it: more unclaimed files, or folders, are counted."""
 
 
 class RawDataMissingError(Exception):
@@ -60,6 +63,24 @@ def _what_to_download(spec: DatasetSpec, root: Path) -> str:
 
 def _examples(spec: DatasetSpec) -> Iterator[str]:
     return (pattern for series in spec.layout.series.values() for pattern in series.patterns)
+
+
+def _unclaimed(files: Sequence[FileEntry]) -> Iterator[Finding]:
+    """One finding per file, or per folder where there are many; the ledger has them all."""
+    folders: dict[str, list[FileEntry]] = {}
+    for file in files:
+        folders.setdefault(Path(file.path).parent.as_posix(), []).append(file)
+    for number, (folder, inside) in enumerate(folders.items()):
+        if number == _MOST_FOLDERS:
+            rest = sum(len(f) for f in list(folders.values())[number:])
+            detail = f"{rest} more files in {len(folders) - number} more folders are claimed by no pattern; see the ledger"
+            yield finding(Code.UNCLAIMED_FILE, detail)
+            return
+        if len(inside) > _MANY_FILES:
+            shown = ", ".join(Path(f.path).name for f in inside[:3])
+            yield finding(Code.UNCLAIMED_FILE, f"{len(inside)} files, such as {shown}: {inside[0].reason}", file=folder)
+        else:
+            yield from (finding(Code.UNCLAIMED_FILE, f.reason, file=f.path) for f in inside)
 
 
 @dataclass
@@ -127,8 +148,7 @@ class _Sorter:
         """What was found, once every file has its place."""
         self._claim_companions()
         subjects = dict(self._settled())
-        unclaimed = [f for f in self.files.values() if f.state == "unclaimed"]
-        self.findings += [finding(Code.UNCLAIMED_FILE, f.reason, file=f.path) for f in unclaimed]
+        self.findings += _unclaimed([f for f in self.files.values() if f.state == "unclaimed"])
         if self.synthetic:
             detail = "the raw data are made up (phantoms); nothing clinical can be learned from this dataset"
             self.findings.append(finding(Code.SYNTHETIC, detail, file=SYNTHETIC_MARKER))

@@ -385,3 +385,12 @@ def test_a_subject_is_found_in_a_list_of_longer_file_names(tmp_path: Path) -> No
     put(tmp_path, "list.json", content=json.dumps(names).encode())
     (found,) = discover(spec_of(layout), tmp_path).findings
     assert found.detail == "1 of 3 listed subjects are not in the folder: psma_95"
+
+
+def test_many_unclaimed_files_are_counted_by_folder_and_none_leaves_the_ledger(root: Path) -> None:
+    put(root, *(f"extra/{n}.txt" for n in range(200)), *(f"odd/{n}/x.txt" for n in range(100)), "one.txt")
+    tree = discover(KITS, root)
+    said = [f for f in tree.findings if f.code is Code.UNCLAIMED_FILE]
+    assert len(said) == 41
+    assert next(f for f in said if f.file == "extra").detail.startswith("200 files, such as 0.txt, 1.txt, 10.txt: ")
+    assert sum(state == "unclaimed" for state in states(tree).values()) == 301
