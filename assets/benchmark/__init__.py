@@ -1,0 +1,1 @@
+"""Benchmarks: what is scored, and how."""
