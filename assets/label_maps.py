@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from assets.measure.labels import NO_OFFENDERS, Offenders, compact_labels, id_counts, tight_box
 from assets.spec import DatasetSpec
+from assets.spec_layout import LabelsSource
 from resources.findings import BadInputError, Code
 from resources.geometry import closest_ras
 from resources.ome_zarr import HASH_BLOCK, ContentHash
@@ -35,15 +36,31 @@ class RasLabels:
     counts: dict[int, int]
 
 
-def read_labels(spec: DatasetSpec, image: RawImage, file: str) -> RasLabels:
+def read_labels(spec: DatasetSpec, source: LabelsSource, image: RawImage, file: str) -> RasLabels:
     """Read a map of label ids to its end.
 
     Raises:
         BadInputError: The file is not whole, holds values other than whole numbers of 0 to 65535, or unknown ids.
     """
     (labels,) = read_channels(image, file)
+    if source.nonzero_is is not None or source.values:
+        labels = _translated(source, labels)
     _refuse_unknown(spec, labels.counts, file)
     return labels
+
+
+def _translated(source: LabelsSource, labels: RasLabels) -> RasLabels:
+    """The map with the label ids that its values stand for."""
+    ids = np.arange(max(labels.counts, default=0) + 1, dtype=np.uint16)
+    if source.nonzero_is is not None:
+        ids[1:] = source.nonzero_is
+    for value, label_id in source.values.items():
+        if 0 < value < len(ids):
+            ids[value] = label_id
+    crop = ids[labels.crop]
+    counts = {int(n): count for n, count in sorted(id_counts(crop).items()) if n}
+    smallest = np.uint8 if max(counts, default=0) < 256 else np.uint16
+    return replace(labels, crop=crop.astype(smallest), counts=counts)
 
 
 def read_channels(image: RawImage, file: str) -> list[RasLabels]:

@@ -15,6 +15,7 @@ import yaml
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from assets.spec_layout import Part, RawLayout, Regex, spelled_out
+from assets.spec_mds import Classes, Mds, Objects
 from assets.spec_sources import Source
 
 LABEL_GROUPS = "label_groups.yaml"
@@ -231,6 +232,9 @@ class DatasetSpec(Part):
     lesion_series: str | None = None
     landmarks: tuple[str, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    classes: Classes | None = None
+    objects: Objects | None = None
+    mds: Mds | None = None
     repairs: tuple[Repair, ...] = ()
     people: People = Field(default_factory=People)
     split: SplitPolicy = Field(default_factory=SplitPolicy)

@@ -103,6 +103,8 @@ class LabelsSource(FileSource):
     Attributes:
         masks: Pattern with `{label}`, which reads as the `file` (or the name) of one of the spec's labels.
         one_hot: The channels of the file are binary masks, in order of the label ids.
+        nonzero_is: The label id of every value but 0, for a map of one structure.
+        values: Value in the file -> label id, where the two differ; other values keep theirs.
         overlap: What holds where masks meet.
         absent: What a missing mask file means.
         of: The series whose grid it shares; None means every series of the scan.
@@ -111,6 +113,8 @@ class LabelsSource(FileSource):
 
     masks: Patterns = ()
     one_hot: bool = False
+    nonzero_is: int | None = None
+    values: dict[int, int] = Field(default_factory=dict)
     overlap: Literal["error", "lower id wins", "higher id wins"] = "error"
     absent: Literal["error", "empty"] = "error"
     of: tuple[str, ...] | None = None

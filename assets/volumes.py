@@ -212,7 +212,7 @@ class _ScanBuilder:
             labels = self._merge(source, self.scan.labels[name], files)
         else:
             self.read.add(files[0].path)
-            labels = read_labels(self.spec, files[0].image, files[0].path)
+            labels = read_labels(self.spec, source, files[0].image, files[0].path)
             self._learn(files[0])
         self.labels[name] = labels
         if not labels.counts:

@@ -1,0 +1,153 @@
+"""What a spec says of classes, of objects marked in tables, and of MDS-Bench's records."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from assets.spec_layout import Part, Patterns
+
+Template = str
+"""Text with fields of the layout in braces, and with `{stem}` (file name without its ending), `{name}` (file name),
+`{path}` (under the raw folder) and `{folder}` (name of the file's folder) of the file it is about."""
+
+
+class ClassTable(Part):
+    """A table that says the class.
+
+    Attributes:
+        file: The table, CSV or a workbook, under the raw folder.
+        key: Its column that names the picture, or its subject.
+        match: What `key` is held against.
+        value: Its column with the class.
+        separator: Between columns.
+    """
+
+    file: str
+    key: str
+    match: Template = "{subject}"
+    value: str
+    separator: str = ","
+
+
+class Classes(Part):
+    """The classes of a dataset's images, and where an image's class is told: exactly one of `field`, `table`, `tag`.
+
+    Attributes:
+        names: The classes, in order of their ids, from 0.
+        field: What the path says, e.g. `{class}`.
+        table: A table that says it.
+        tag: DICOM keyword whose value says it.
+        values: What is told -> name of the class, where the two differ.
+        missing: What an image without a class means.
+    """
+
+    names: tuple[str, ...]
+    field: Template = ""
+    table: ClassTable | None = None
+    tag: str = ""
+    values: dict[str, str] = Field(default_factory=dict)
+    missing: Literal["error", "none"] = "error"
+
+    @model_validator(mode="after")
+    def _is_told_once(self) -> Self:
+        if sum(map(bool, (self.field, self.table, self.tag))) != 1:
+            raise ValueError("a class is told by a `field`, by a `table` or by a `tag`")
+        strangers = set(self.values.values()) - set(self.names)
+        if strangers:
+            raise ValueError(f"values name classes that are not declared: {sorted(strangers)}")
+        if len(set(self.names)) != len(self.names):
+            raise ValueError(f"two classes share one name: {list(self.names)}")
+        return self
+
+
+def _columns(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+class Objects(Part):
+    """Objects that a table or a file beside each image marks by boxes.
+
+    Attributes:
+        file: The table, or a pattern with the layout's fields for one file per image.
+        format: `csv`: one object per row; `voc`: Pascal VOC XML; `supervisely`: JSON with polygons, boxed.
+        key: Column that names the image, for one table of many images.
+        match: What `key` is held against.
+        corners: Columns x_min, y_min, x_max, y_max in pixels.
+        origin_size: Columns x, y, width, height in pixels.
+        centre_lps_mm: Columns x, y, z in DICOM's frame, with `diameter_mm`.
+        diameter_mm: Column.
+        label: Column with the name of the object's class; the one label of the spec if not given.
+        labels: What the column says -> the label's name.
+        separator: Between columns.
+    """
+
+    file: Patterns
+    format: Literal["csv", "voc", "supervisely"] = "csv"
+    key: str = ""
+    match: Template = "{stem}"
+    corners: Annotated[tuple[str, str, str, str] | None, BeforeValidator(_columns)] = None
+    origin_size: Annotated[tuple[str, str, str, str] | None, BeforeValidator(_columns)] = None
+    centre_lps_mm: Annotated[tuple[str, str, str] | None, BeforeValidator(_columns)] = None
+    diameter_mm: str = ""
+    label: str = ""
+    labels: dict[str, str] = Field(default_factory=dict)
+    separator: str = ","
+
+    @model_validator(mode="after")
+    def _is_told_once(self) -> Self:
+        ways = sum(way is not None for way in (self.corners, self.origin_size, self.centre_lps_mm))
+        if (self.format == "csv") != (ways == 1):
+            raise ValueError("boxes of a csv are given by `corners`, `origin_size` or `centre_lps_mm`; other formats by none")
+        return self
+
+
+class MdsMeta(Part):
+    """What `data_meta.json` says beyond the rest of the spec."""
+
+    release_date: str = ""
+    organization: tuple[str, ...] = ()
+    challenge_series: str = "NA"
+    modality_secondary: tuple[str, ...] = ()
+    anatomical_structure: tuple[str, ...] = ()
+    disease: tuple[str, ...] = ()
+    total: int | None = None
+
+
+class Mds(Part):
+    """How a dataset appears in MDS-Bench (arXiv 2607.04694): which files are its targets, and what their records say.
+
+    Attributes:
+        name: `record.dataset_name`.
+        folder: Group and folder in the public copy of the raw data.
+        task: Task of every record.
+        variant: `schema_variant` of the task's block.
+        dimension: As published; not always the rank of the array.
+        modality: `modality_primary`, as published.
+        classes: Names of the classes, in order of their ids, the background among them where it is counted.
+        target: Series, or label maps, whose files are the targets; the first series if not given.
+        targets: How many targets the published sample has.
+        manifest: The sample's list of targets under the folder that holds the raw folder; the first files in order of
+            their paths where there is none.
+        prefix: What stands before a path in a record.
+        subject_id: Of a record.
+        files: `label_file`, `mask_file`, `seg_file`, `bbox_file` -> a template, or `labels:NAME` or `series:NAME` for a file of
+            the same scan; none is written for a key that is absent.
+        meta: For `data_meta.json`.
+    """
+
+    name: str
+    folder: str
+    task: Literal["classification", "segmentation", "detection"]
+    variant: Literal["multiclass", "multilabel", "exam_level", "2d_coco", "2d_mask", "3d_mask", "video_coco", "2d", "3d", "video"]
+    dimension: Literal["2D", "3D", "video"]
+    modality: str
+    classes: tuple[str, ...]
+    target: Patterns = ()
+    targets: int = 20
+    manifest: str = "random.txt"
+    prefix: str = "data/"
+    subject_id: Template = "{subject}"
+    files: dict[Literal["label_file", "mask_file", "seg_file", "bbox_file"], Template] = Field(default_factory=dict)
+    meta: MdsMeta = Field(default_factory=MdsMeta)
