@@ -18,6 +18,8 @@ from tests.data_makers.msd import (
     msd_spleen,
 )
 from tests.data_makers.msd_hippocampus import msd_hippocampus
+from tests.data_makers.skm_tea import skm_tea
+from tests.data_makers.toothfairy2 import toothfairy2
 from tests.data_makers.topcow24 import topcow24_ct, topcow24_mr
 
 __all__ = [
@@ -41,6 +43,8 @@ __all__ = [
     "msd_pancreas",
     "msd_prostate",
     "msd_spleen",
+    "skm_tea",
+    "toothfairy2",
     "topcow24_ct",
     "topcow24_mr",
 ]
