@@ -1,7 +1,9 @@
 """Miniature datasets in the true raw layout of the real ones, with the closed forms of what they hold."""
 
+from tests.data_makers.acdc import acdc
 from tests.data_makers.autopet_iii import autopet_iii
 from tests.data_makers.brats24 import brats24_gli, brats24_men_rt, brats24_met, brats24_ped
+from tests.data_makers.camus import camus
 from tests.data_makers.hntsmrg24 import hntsmrg24
 from tests.data_makers.isles24 import isles24
 from tests.data_makers.kits23 import kits23
@@ -25,11 +27,13 @@ from tests.data_makers.topcow24 import topcow24_ct, topcow24_mr
 __all__ = [
     "MadeScan",
     "MadeSubject",
+    "acdc",
     "autopet_iii",
     "brats24_gli",
     "brats24_men_rt",
     "brats24_met",
     "brats24_ped",
+    "camus",
     "hntsmrg24",
     "isles24",
     "kits23",
