@@ -4,6 +4,8 @@ from tests.data_makers.acdc import acdc
 from tests.data_makers.autopet_iii import autopet_iii
 from tests.data_makers.brats24 import brats24_gli, brats24_men_rt, brats24_met, brats24_ped
 from tests.data_makers.camus import camus
+from tests.data_makers.ceph_bio_400 import ceph_bio_400
+from tests.data_makers.feta24 import feta24
 from tests.data_makers.hntsmrg24 import hntsmrg24
 from tests.data_makers.isles24 import isles24
 from tests.data_makers.kits23 import kits23
@@ -34,6 +36,8 @@ __all__ = [
     "brats24_met",
     "brats24_ped",
     "camus",
+    "ceph_bio_400",
+    "feta24",
     "hntsmrg24",
     "isles24",
     "kits23",
