@@ -17,9 +17,9 @@ from isal import igzip, isal_zlib
 from resources.download.errors import ArchiveError
 from resources.download.sink import CHUNK, FILE, FOLDER, Choice, Member, Sink
 
+_ISAL_ERROR = cast("type[Exception]", isal_zlib.error)
 BROKEN: tuple[type[Exception], ...] = (
-    tarfile.TarError, zlib.error, isal_zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, KeyError, IndexError,
-    OverflowError,
+    tarfile.TarError, zlib.error, _ISAL_ERROR, lzma.LZMAError, EOFError, OSError, ValueError, KeyError, IndexError, OverflowError,
 )  # fmt: skip
 """What the libraries raise over a damaged archive."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from resources.download.secrets import redact
+from resources.download.tokens import redact
 
 
 class DownloadError(Exception):
@@ -30,6 +30,10 @@ class ContentError(DownloadError):
 
 class ByHandError(DownloadError):
     """The host wants a person first: an account, accepted terms, a token."""
+
+
+class NotThereError(ByHandError):
+    """A file that a person fetches has not been put in its place yet."""
 
 
 class DiskError(DownloadError):

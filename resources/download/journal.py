@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,10 @@ from typing import Any
 
 from resources import durable
 from resources.download.errors import DownloadError
-from resources.download.members import read_lines
+from resources.download.members import append_lines, read_lines
+from resources.download.tokens import public_address
+from resources.download.transfer import checksums, differences
+from resources.download.values import RemoteFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +31,26 @@ class FetchedEntry:
         file: Where it was put, relative to the data root, with forward slashes.
         url: Public form of its address; empty where a person fetched it.
         size: Bytes.
-        sha256: Of its content.
+        checksums: Of its content, always with `sha256`.
         proof: What it was compared with.
+        local: Its name below the downloads folder, where it was or is kept.
         etag: The host's tag.
-        mtime_ns: Its modification time when it was put there.
     """
 
     file: str
     url: str
     size: int
-    sha256: str
+    checksums: dict[str, str]
     proof: tuple[str, ...]
+    local: str = ""
     etag: str = ""
-    mtime_ns: int = 0
+
+    def is_of(self, file: RemoteFile) -> bool:
+        """Whether it is the file that is asked for: it is as published, or it came from the same address where nothing is."""
+        known = all(kind in self.checksums for kind, value in checksums(file.published) if value)
+        if not known or differences(file.published, self.size, self.checksums):
+            return False
+        return file.published.has_checksum or not file.url or self.url == public_address(file.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +107,7 @@ class Journal:
         with self._lock:
             new = not self.path.exists()
             durable.make_folder(self.path.parent)
-            durable.observe("append", self.path)
-            with self.path.open("ab") as journal:
-                journal.write(line)
-                journal.flush()
-                os.fsync(journal.fileno())
+            append_lines(self.path, line)
             if new:
                 durable.sync(self.path.parent)
             self._take(said)

@@ -10,13 +10,14 @@ _ACCESS = {
     "registration": "open to whoever registers with its host and accepts its terms there",
     "restricted": "granted by its owners on request",
 }
+_UNSTATED = "not stated; ask its owners before you use it"
 
 
 def terms(dataset: DatasetRequest) -> str:
     """What a person agrees to, as it is shown and recorded."""
     lines = [
         f"{dataset.name} {dataset.version}".rstrip(),
-        f"Licence: {dataset.licence}",
+        f"Licence: {_UNSTATED if dataset.licence in {'', 'NOASSERTION'} else dataset.licence}",
         f"Access: {dataset.access} ({_ACCESS.get(dataset.access, 'see its homepage')})",
         f"Homepage: {dataset.homepage}" if dataset.homepage else "",
         f"Please cite: {dataset.citation}" if dataset.citation else "",

@@ -88,35 +88,28 @@ class MemberRecord:
             durable.sync(lies)
         for folder in {lies.parent for _, lies in self._pending}:
             durable.sync(folder)
-        self._append(b"".join(_line(_said(file)) for file, _ in self._pending))
+        append_lines(self.path, b"".join(_line(_said(file)) for file, _ in self._pending))
         self.files |= {file.path: file for file, _ in self._pending}
         self._pending, self._pending_bytes = [], 0
 
     def note_opened(self, path: str) -> None:
         """Record that a nested archive is unpacked; it may be removed after this."""
         self.flush()
-        self._append(_line({"opened": path}))
+        append_lines(self.path, _line({"opened": path}))
         self.opened.add(path)
         self.files.pop(path, None)
 
     def note_listed(self) -> None:
         """Record that all members of the outer archive are recorded."""
         self.flush()
-        self._append(_line({"listed": len(self.files)}))
+        append_lines(self.path, _line({"listed": len(self.files)}))
         self.listed = True
 
     def finish(self) -> None:
         """Record that this is all."""
         self.flush()
-        self._append(_line({"complete": len(self.files)}))
+        append_lines(self.path, _line({"complete": len(self.files)}))
         self.complete = True
-
-    def _append(self, content: bytes) -> None:
-        durable.observe("append", self.path)
-        with self.path.open("ab") as record:
-            record.write(content)
-            record.flush()
-            os.fsync(record.fileno())
 
     def _read(self) -> bool:
         lines = list(read_lines(self.path))
@@ -136,16 +129,25 @@ class MemberRecord:
         self.complete = self.complete or "complete" in said
 
 
+def append_lines(path: Path, content: bytes) -> None:
+    """Append whole lines to a file and make them safe; what a crash left of a last line is closed first."""
+    durable.observe("append", path)
+    with path.open("a+b") as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            content = content if file.read(1) == b"\n" else b"\n" + content
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file that grows by lines; a last line that a crash cut off is cut from the file too."""
+    """The JSON objects of a file that grows by lines; a line that a crash cut off is passed over."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        os.truncate(path, whole)
-    for line in content[:whole].splitlines():
+    for line in content.splitlines():
         try:
             said = json.loads(line)
         except ValueError:

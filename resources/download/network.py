@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from requests.auth import AuthBase
 
 from resources.download.errors import ByHandError, DownloadError, PassingError, StoppedError
 from resources.download.policy import Policy, asked_wait_s
-from resources.download.secrets import Token, public_address
+from resources.download.tokens import Token, public_address
 
 _CHUNK = 256 << 10
 _LARGEST_LISTING = 64 << 20
@@ -86,6 +87,7 @@ class Network:
         self.policy = policy
         self.stop = stop
         self._local = threading.local()
+        self._open: set[requests.Response] = set()
 
     @contextmanager
     def open(
@@ -99,11 +101,20 @@ class Network:
             DownloadError: Anything else that is not the file.
         """
         response, address = self._follow(url, token, headers or {}, body)
+        self._open.add(response)
         try:
             self._judge(response, address, token, moved=origin(address) != origin(url))
             yield Answer(response.status_code, response.headers, response, address)
         finally:
+            self._open.discard(response)
             response.close()
+
+    def halt(self) -> None:
+        """End everything: no new request is made, and open connections end as if their hosts had closed them."""
+        self.stop.set()
+        for response in list(self._open):
+            with contextlib.suppress(AttributeError, ValueError, RuntimeError, OSError):
+                response.raw.shutdown()
 
     def json(self, url: str, token: Token | None = None, body: object = None) -> tuple[Any, str | None]:
         """The JSON document at an address, and the address of its next page if it has one.

@@ -76,8 +76,8 @@ def _refuse_conflicts(source: Path, target: Path, files: Mapping[str, Unpacked])
             continue
         if not there.is_file() or there.stat().st_size != file.size or sha256_of(there) != file.sha256:
             raise InTheWayError(
-                f"{there} lies where {file.size:,} bytes of this archive belong, and differs from them; move it away and run again, or "
-                "give the archive a folder of its own (`into`) or `replace: true` in the spec"
+                f"{there} lies where {file.size:,} bytes of this archive belong, and differs from them; move it away and run "
+                "again, or give the archive a folder of its own (`into`) or `replace: true` in the spec"
             )
 
 

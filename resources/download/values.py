@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from resources.download.secrets import Token
+from resources.download.tokens import Token
 
 
 @dataclass(frozen=True, slots=True)

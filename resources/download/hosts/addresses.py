@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from resources.download.errors import ByHandError, DownloadError
 from resources.download.hosts.listing import Asker
-from resources.download.secrets import GRAND_CHALLENGE, Token
+from resources.download.tokens import GRAND_CHALLENGE, Token
 from resources.download.values import RemoteFile, SourceRequest
 
 _GITHUB = re.compile(r"(?:https://github\.com/)?(?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?")

@@ -7,7 +7,7 @@ from typing import Any
 
 from resources.download.errors import DownloadError
 from resources.download.hosts.listing import Asker, field_of, only_for, optional_text
-from resources.download.secrets import FIGSHARE
+from resources.download.tokens import FIGSHARE
 from resources.download.values import Published, RemoteFile, SourceRequest
 
 _PAGE = 100

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from resources.download.hosts.listing import Asker, field_of, only_for
-from resources.download.secrets import HUGGING_FACE
+from resources.download.tokens import HUGGING_FACE
 from resources.download.values import Published, RemoteFile, SourceRequest
 
 _TYPES = ("datasets", "models", "spaces")

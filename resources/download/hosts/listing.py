@@ -10,7 +10,7 @@ from typing import Any
 from resources.download.errors import DownloadError
 from resources.download.network import Network, origin
 from resources.download.patience import persist
-from resources.download.secrets import Token
+from resources.download.tokens import Token
 from resources.download.values import RemoteFile, SourceRequest
 from resources.download.watch import Watch
 

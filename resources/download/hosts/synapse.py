@@ -7,7 +7,7 @@ from typing import Any
 
 from resources.download.errors import ByHandError, DownloadError
 from resources.download.hosts.listing import Asker, field_of, optional_text
-from resources.download.secrets import SYNAPSE
+from resources.download.tokens import SYNAPSE
 from resources.download.values import Published, RemoteFile, SourceRequest
 
 _FILE = "org.sagebionetworks.repo.model.FileEntity"

@@ -27,13 +27,13 @@ class Fetched:
 
     Attributes:
         size: Bytes.
-        sha256: Of its content.
+        checksums: Of its content, always with `sha256`.
         proof: What its content was compared with: `sha256`, `md5`, `git_sha1`, `size`; nothing when nothing was published.
         etag: The host's tag.
     """
 
     size: int
-    sha256: str
+    checksums: dict[str, str]
     proof: tuple[str, ...]
     etag: str = ""
 
@@ -171,12 +171,12 @@ class _Transfer:
             proof = ("length",)
         if not proof:
             self.watch.say(f"{self.file.name}: the host gives neither a size nor a checksum, so that nothing proves it whole")
-        return Fetched(size, made["sha256"], proof, version.etag)
+        return Fetched(size, made, proof, version.etag)
 
 
 def proofs(published: Published, made: Mapping[str, str]) -> tuple[str, ...]:
     """What a file of these checksums was compared with."""
-    kinds = [kind for kind, value in _checksums(published) if value and kind in made]
+    kinds = [kind for kind, value in checksums(published) if value and kind in made]
     return (*kinds, "size") if published.size_bytes is not None else tuple(kinds)
 
 
@@ -184,13 +184,14 @@ def differences(published: Published, size: int, made: Mapping[str, str]) -> str
     """How bytes of this size and these checksums differ from what is published; empty when they do not."""
     if published.size_bytes is not None and size != published.size_bytes:
         return f"{size:,} bytes instead of {published.size_bytes:,}"
-    for kind, value in _checksums(published):
+    for kind, value in checksums(published):
         if value and kind in made and made[kind] != value:
             return f"{kind} is {made[kind]}, published is {value}"
     return ""
 
 
-def _checksums(published: Published) -> tuple[tuple[str, str | None], ...]:
+def checksums(published: Published) -> tuple[tuple[str, str | None], ...]:
+    """Kind and hexadecimal digits of every checksum that may be published, strongest first."""
     return ("sha256", published.sha256), ("md5", published.md5), ("git_sha1", published.git_sha1)
 
 
