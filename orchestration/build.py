@@ -12,6 +12,7 @@ from assets.dataset import Dataset
 from assets.spec import DatasetSpec
 from expectations.gate import GreatExpectationsGates
 from orchestration.automation import follow_subjects
+from orchestration.download_job import download_job
 from orchestration.jobs import subjects_job
 from orchestration.schedules import nightly_schedule
 from orchestration.sensors import raw_folder_sensor
@@ -25,7 +26,8 @@ def build_definitions(specs: Iterable[DatasetSpec], layout: Layout, *, by_subjec
     schedules: list[dg.ScheduleDefinition] = []
     sensors: list[dg.SensorDefinition] = []
     gates = GreatExpectationsGates()
-    for spec in specs:
+    known = tuple(specs)
+    for spec in known:
         dataset = Dataset(spec, layout)
         chain = build_chain(dataset, gates, by_subject=by_subject)
         assets += chain.assets
@@ -34,6 +36,7 @@ def build_definitions(specs: Iterable[DatasetSpec], layout: Layout, *, by_subjec
             jobs.append(job)
             schedules.append(nightly_schedule(dataset, job, chain.partitions))
             sensors.append(raw_folder_sensor(dataset, job, chain.partitions))
+    jobs.append(download_job({spec.slug: spec for spec in known}, layout))
     if by_subject:
         sensors.append(follow_subjects())
     return dg.Definitions(assets=assets, jobs=jobs, schedules=schedules, sensors=sensors, executor=dg.in_process_executor)
