@@ -69,7 +69,7 @@ class Opened:
         """What the stored axes are."""
         a, b, c = self.reorientation.axes
         known = self.image.spacing_known
-        third = "t" if self.image.third_axis == "time" else "z"
+        third = {"time": "t", "colour": "c"}.get(self.image.third_axis, "z")
         return StoredAxes(self.image.space, third, (known[a], known[b], known[c]))
 
     def geometry_row(self) -> dict[str, Any]:
@@ -143,7 +143,8 @@ def require_same_grid(image: Opened, label: Opened) -> None:
     if image.image.space != label.image.space:
         detail = f"it is in {label.image.space} space, but {image.path} is in {image.image.space} space"
         raise BadInputError(Code.GRID_MISMATCH, detail, file=label.path)
-    if image.shape_ijk != label.shape_ijk:
+    coloured = image.image.third_axis == "colour"
+    if image.shape_ijk != label.shape_ijk and not (coloured and image.shape_ijk[:2] == label.shape_ijk[:2]):
         detail = (
             f"label shape {label.shape_ijk} (RAS+) differs from the image's shape {image.shape_ijk} of {image.path}; "
             f"spacing {_numbers(spacing_mm(label.affine_ras_mm))} against {_numbers(spacing_mm(image.affine_ras_mm))} mm"

@@ -47,8 +47,11 @@ def overlay_png(products: Path, volumes: pl.DataFrame, label_maps: Sequence[Labe
     row = images.filter(series=labels.series).row(0, named=True) if labels else images.row(0, named=True)
     plane = _drawn_plane(row["shape_ijk"])
     index = _busiest_slice(labels, plane) if labels else row["shape_ijk"][plane.axis] // 2
-    pixels = open_volume(products / row["path"]).slice(plane.axis, index).astype(np.float64)
-    coloured = np.repeat(_windowed(pixels)[:, :, None], 3, axis=2)
+    volume = open_volume(products / row["path"])
+    if row["third_axis"] == "colour":
+        coloured = _windowed(volume.voxels()[:, :, [0, 1 % volume.shape_ijk[2], 2 % volume.shape_ijk[2]]].astype(np.float64))
+    else:
+        coloured = np.repeat(_windowed(volume.slice(plane.axis, index).astype(np.float64))[:, :, None], 3, axis=2)
     if labels is not None:
         _paint(coloured, labels, plane, index)
     view = coloured.transpose(1, 0, 2)

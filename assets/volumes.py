@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from assets.annotations.planes import LabelMap
+from assets.colour import as_colours, as_grey, is_coloured
 from assets.image_stream import StoredImage, store_image
 from assets.label_maps import RasLabels, hash_labels, read_channels, read_labels
 from assets.masks import as_mask, merged
@@ -159,6 +160,8 @@ class _ScanBuilder:
             return
         image = open_source(self.raw_root, path, source)
         self.made.findings += image.findings
+        if is_coloured(image) and source.channel is None:
+            image = as_colours(image, path)
         self.series[name] = Opened.of(path, image)
         self._require_channels(self.series[name], source.channels, f"the spec of series {name} declares {source.channels}")
 
@@ -175,6 +178,8 @@ class _ScanBuilder:
         for file in self.scan.labels[name]:
             image = open_source(self.raw_root, file.path, source)
             self.made.findings += image.findings
+            if is_coloured(image) and not source.one_hot:
+                image = as_grey(image, file.path)
             opened.append(Opened.of(file.path, image))
             what = f"{expected}, one per label, are expected" if source.one_hot else "one is expected"
             self._require_channels(opened[-1], expected, what)
@@ -274,9 +279,7 @@ class _ScanBuilder:
         row |= {
             "label_ids": list(labels.counts),
             "label_voxels": list(labels.counts.values()),
-            "grid_offset_voxels": max(
-                grid_distance_voxels(grid.affine_ras_mm, file.affine_ras_mm, file.shape_ijk) for file in files
-            ),
+            "grid_offset_voxels": max(_grid_offset(grid, file) for file in files),
         }
         affine = source.affine_ras_mm
         attributes = source.attributes(row) | {
@@ -317,6 +320,13 @@ class _ScanBuilder:
             "content_sha256": content,
             "synthetic": self.synthetic,
         }
+
+
+def _grid_offset(image: Opened, label: Opened) -> float:
+    """How far the grids lie apart, in voxels; pictures lie on one another by their pixels."""
+    if image.image.space == "picture":
+        return 0.0
+    return grid_distance_voxels(image.affine_ras_mm, label.affine_ras_mm, label.shape_ijk)
 
 
 def _file_of(files: Sequence[Opened]) -> str:

@@ -132,7 +132,7 @@ def suite(spec: DatasetSpec) -> Suite:
         nothing_unset(),
         one_of("kind", ["image", "labels"], "a volume is an image or a label map"),
         one_of("space", ["patient", "picture"], "a volume lies in a patient or is a picture"),
-        one_of("third_axis", ["space", "time", "page"], "the third axis is space, time or pages"),
+        one_of("third_axis", ["space", "time", "page", "colour"], "the third axis is space, time, pages or colours"),
         unique(_KEY, "a volume is listed once"),
         *_geometry_holds(spec),
         *_images_hold(spec),

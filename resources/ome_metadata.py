@@ -14,6 +14,8 @@ CHECKSUM = "metadata_sha256"
 ORIENTATION = {"z": "inferior-to-superior", "y": "posterior-to-anterior", "x": "left-to-right"}
 """The stored axes, in order, and the direction in which their index grows."""
 
+_TYPES = {"t": "time", "c": "channel"}
+
 
 @dataclass(frozen=True, slots=True)
 class StoredAxes:
@@ -21,7 +23,7 @@ class StoredAxes:
 
     Attributes:
         space: `patient` where the affine places the voxels in a patient, `picture` where it does not.
-        third: Name of the first stored axis: `z`, or `t` for a film.
+        third: Name of the first stored axis: `z`, `t` for a film, `c` for a picture in colour.
         spacing_known: For i, j and k, whether the spacing is a length the source states.
     """
 
@@ -38,7 +40,7 @@ class StoredAxes:
         """The axes as OME-Zarr has them; no unit where the spacing is not known, no orientation outside of a patient."""
         axes: list[dict[str, Any]] = []
         for name, known in zip(self.names, self.spacing_known[::-1], strict=True):
-            axis: dict[str, Any] = {"name": name, "type": "time" if name == "t" else "space"}
+            axis: dict[str, Any] = {"name": name, "type": _TYPES.get(name, "space")}
             if known:
                 axis["unit"] = "millimeter"
             if self.space == "patient":

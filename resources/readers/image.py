@@ -18,7 +18,7 @@ from resources.findings import Finding
 
 FourthAxis = Literal["none", "channel", "time"]
 Space = Literal["patient", "picture"]
-ThirdAxis = Literal["space", "time", "page"]
+ThirdAxis = Literal["space", "time", "page", "colour"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ class RawImage:
         sources: Fingerprints, complete once the stream has been driven to its end; all files that belong to the image.
         stream_findings: What only the pass over the voxels shows, such as bytes behind them; complete when `sources` is.
         space: Whether the affine places the voxels in a patient.
-        third_axis: What the third stored axis is: space, the time of a film, or the page of a file of many pictures.
+        third_axis: What the third stored axis is: space, the time of a film, the page of a file of many pictures, or
+            colour.
         spacing_known: For every stored axis, whether its spacing is a length the source states; where it is not, nothing
             may be measured in mm along that axis.
     """
