@@ -14,11 +14,13 @@ from assets.demo import FEWEST_SUBJECTS, RawDataPresentError, make_kits23
 from assets.overview import markdown, overview
 from assets.raw import RawDataMissingError
 from assets.spec import load_catalog
+from orchestration import score
 from orchestration import status as reports
 from orchestration.download import download
 from resources.layout import Layout
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Standardized, checked, measured medical-imaging data.")
+app.add_typer(score.app, name="score")
 
 Slug = Annotated[str, typer.Argument(help="Dataset, as `medfoundry list` names it.", metavar="DATASET")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

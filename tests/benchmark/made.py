@@ -29,7 +29,9 @@ REQUIRED = {
 }
 
 
-def ground_truth(name: str, modality: str, task: str, dimension: str, variant: str, classes: list[str], samples: list[Json]) -> Json:
+def ground_truth(
+    name: str, modality: str, task: str, dimension: str, variant: str, classes: list[str], samples: list[Json]
+) -> Json:
     """A ground truth with the constant header that all published ones have."""
     strict = ["source_file", "original_filename"]
     media: Json = {"task_type": task, "dimension": dimension.upper() if dimension != "video" else dimension}
@@ -78,7 +80,9 @@ def ground_truth(name: str, modality: str, task: str, dimension: str, variant: s
     }
 
 
-def truth_sample(name: str, modality: str, task: str, map_type: str, stem: str, cls: str | None, extra: Json, block: Json) -> Json:
+def truth_sample(
+    name: str, modality: str, task: str, map_type: str, stem: str, cls: str | None, extra: Json, block: Json
+) -> Json:
     return {
         "source_stem": stem,
         "class": cls,
@@ -105,7 +109,11 @@ def kits23(cases: Iterable[str] = ("case_00286", "case_00121")) -> Json:
 
 def elastography() -> Json:
     name, modality = "4939348_Elastographic_Map_Simulation", "Ultrasound"
-    classes = [f"{kind}_{phantom}" for kind in ("Bmode", "displacement", "velocity") for phantom in ("artery", "inclusion3", "inclusion7")]
+    classes = [
+        f"{kind}_{phantom}"
+        for kind in ("Bmode", "displacement", "velocity")
+        for phantom in ("artery", "inclusion3", "inclusion7")
+    ]
     samples = []
     for label, cls in enumerate(classes):
         extra = {
@@ -143,7 +151,11 @@ def plain(samples: int = 3, task: str = "segmentation", cls: str | None = "lesio
     maps = {"classification": "label", "segmentation": "pixel_mask", "detection": "bbox"}
     listed = []
     for index in range(samples):
-        extra: Json = {"subject_id": f"person {index}", "source_file": f"data/scans/scan{index}.dcm", "original_filename": f"scan{index}.dcm"}
+        extra: Json = {
+            "subject_id": f"person {index}",
+            "source_file": f"data/scans/scan{index}.dcm",
+            "original_filename": f"scan{index}.dcm",
+        }
         block: Json = {"schema_variant": variants[task]}
         if task == "classification":
             extra |= {"label_text": "lesion", "class_name": "a lesion"}
@@ -161,7 +173,7 @@ def answer(truth: Json, index: str, **more_extra: Any) -> Json:
     sample, content = truth["samples"][index], truth["content"]
     task = truth["task_type"]
     blocks = content["global_expected_blocks"]
-    branch = {"common": {}, "three_d": {}, "video": {}}
+    branch: Json = {"common": {}, "three_d": {}, "video": {}}
     branch[{"2d": "common", "3d": "three_d", "video": "video"}[truth["dimension"]]] = {"pixel_size_px": [8, 6]}
     tasks: Json = {"classification": {}, "segmentation": {}, "detection": {}}
     names = {str(number): name for number, name in enumerate(truth["classes"])}
@@ -191,12 +203,15 @@ def answer(truth: Json, index: str, **more_extra: Any) -> Json:
 
 
 def reference_answer(truth: Json, index: str) -> Json:
-    """The record the published single-fault costs were worked out on: its extra also names the map type and the folder."""
+    """The best record there is: its extra also names the map type and the folder, and `NA` for a subject not known.
+
+    The published single-fault costs were worked out on such records.
+    """
     sample = truth["samples"][index]
     folder = sample["expected_extra"]["source_file"].split("/")[-2]
     record = answer(truth, index, map_type=sample["map_type"], sample_dir=folder)
-    if truth["task_type"] == "classification":
-        record["context"]["sample"]["extra"]["subject_id"] = "NA"
+    extra = record["context"]["sample"]["extra"]
+    extra["subject_id"] = extra["subject_id"] or "NA"
     return record
 
 
@@ -242,4 +257,4 @@ def write_output(folder: Path, records: Mapping[str, Json], meta: Json | None) -
 
 
 def write_perfect(folder: Path, truth: Json) -> Path:
-    return write_output(folder, {index: answer(truth, index) for index in truth["samples"]}, meta_answer(truth))
+    return write_output(folder, {index: reference_answer(truth, index) for index in truth["samples"]}, meta_answer(truth))

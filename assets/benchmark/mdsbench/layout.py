@@ -79,8 +79,8 @@ def _dataset_folder(place: Path) -> Path:
 
 
 def _key(folder: Path, root: Path) -> str:
-    parts = folder.relative_to(root).parts if folder != root and folder.is_relative_to(root) else ()
-    return "/".join(parts[-2:]) if parts else folder.resolve().name
+    below = folder.is_relative_to(root) and folder != root
+    return "/".join(folder.relative_to(root).parts[-2:]) if below else folder.resolve().name
 
 
 def find_predictions(root: Path, dataset: Expected, *, model: str = "", alone: bool = False) -> Folder | None:
