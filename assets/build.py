@@ -30,7 +30,7 @@ CHUNK_SECONDS = 20.0
 """A chunk is judged and published when it is this large or this old, whichever comes first."""
 
 Gate = Callable[[Mapping[str, pl.DataFrame], pl.DataFrame], Mapping[str, Sequence[Finding]]]
-"""Judges the tables of a chunk of subjects (step -> rows; the `volumes` rows of all): subject -> what is wrong with it."""
+"""Judges the tables of a chunk of subjects (table -> rows; the `volumes` rows of all): subject -> what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +222,8 @@ class _Run:
         for build in builds:
             alike.setdefault(build.steps, []).append(build)
         found: dict[str, Sequence[Finding]] = {}
-        for steps, group in alike.items():
-            tables = {step: pl.concat([build.tables[step] for build in group]) for step in steps}
+        for group in alike.values():
+            tables = {name: pl.concat([build.tables[name] for build in group]) for name in group[0].tables}
             found.update(self.gate(tables, pl.concat([build.volumes for build in group])))
         return found
 

@@ -1,6 +1,6 @@
 """Makes the Dagster assets of one dataset's chain. The only module of this package that knows Dagster.
 
-    <slug> -> <slug>/volumes -> <slug>/boxes, mask_sizes, lesion_sizes -> <slug>/index -> <slug>/splits
+    <slug> -> <slug>/volumes -> <slug>/boxes, mask_sizes, lesion_sizes, landmarks -> <slug>/index -> <slug>/splits
 
 All per-subject steps are one multi-asset: a subject goes through all of them with its label map read once, and one bad subject
 never stops its siblings. The same factory builds the chain in two scopes (`docs/adr/003-two-run-modes.md`): by subject, with a
@@ -35,6 +35,7 @@ STEP_DESCRIPTIONS = {
     "boxes": "2-D bounding boxes of every 4-connected component, per slice, label and plane.",
     "mask_sizes": "Pixels and area of every label, per slice and plane.",
     "lesion_sizes": "Major and minor axis of every lesion component in mm, by second moments.",
+    "landmarks": "Places of the landmarks that experts set, and the distances and angles between them.",
 }
 
 

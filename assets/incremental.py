@@ -25,6 +25,7 @@ CODE_VERSION: Mapping[str, int] = {
     "boxes": 1,
     "mask_sizes": 1,
     "lesion_sizes": 1,
+    "landmarks": 1,
     "index": 1,
     "splits": 1,
 }
@@ -33,9 +34,8 @@ CODE_VERSION: Mapping[str, int] = {
 
 def subject_steps(spec: DatasetSpec) -> tuple[str, ...]:
     """The per-subject steps of a dataset, in order; a step without anything to measure does not exist."""
-    if not spec.layout.labels:
-        return ("volumes",)
-    return ("volumes", "boxes", "mask_sizes", *(("lesion_sizes",) if spec.lesions else ()))
+    of_labels = ("boxes", "mask_sizes", *(("lesion_sizes",) if spec.lesions else ())) if spec.layout.labels else ()
+    return ("volumes", *of_labels, *(("landmarks",) if spec.layout.landmarks else ()))
 
 
 def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
@@ -55,6 +55,12 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
         return {"label_names": names}
     if step == "lesion_sizes":
         return {"label_names": names, "lesions": list(spec.lesions)}
+    if step == "landmarks":
+        return {
+            "sets": {name: _said(source) for name, source in spec.layout.landmarks.items()},
+            "landmarks": list(spec.landmarks),
+            "measurements": [m.model_dump(mode="json", exclude={"description"}) for m in spec.measurements],
+        }
     if step == "splits":
         return {"split": _said(spec.split), "people": _said(spec.people), "pool": spec.people_pool}
     return {"label_names": names, "expect": spec.expect.model_dump(mode="json")}

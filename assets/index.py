@@ -17,7 +17,7 @@ from assets.people import PeopleUnknownError, people
 from assets.raw import natural_key
 from assets.spec import DatasetSpec
 from assets.splits import split_subjects
-from assets.tables import FINDINGS, LEDGER, SUBJECT_TABLES, concatenate, frame
+from assets.tables import FINDINGS, LEDGER, SUBJECT_TABLES, concatenate, frame, tables_of
 from resources.findings import Code, Finding, finding
 from resources.manifest import Manifest
 
@@ -43,7 +43,7 @@ class Index:
 
 def index_tables(dataset: Dataset) -> list[str]:
     """Names of the tables that the index writes."""
-    return [*subject_steps(dataset.spec), "findings", "ledger"]
+    return [*(name for step in subject_steps(dataset.spec) for name in tables_of(step)), "findings", "ledger"]
 
 
 def index_key(dataset: Dataset) -> str:
@@ -68,7 +68,8 @@ def make_index(dataset: Dataset, dataset_findings: Sequence[Finding]) -> Index:
     tables: dict[str, pl.DataFrame] = {}
     for step in subject_steps(dataset.spec):
         subjects = [s for s in published if step in manifests[s].steps]
-        tables[step] = concatenate(SUBJECT_TABLES[step], [dataset.store.read_subject_table(step, s) for s in subjects])
+        for name in tables_of(step):
+            tables[name] = concatenate(SUBJECT_TABLES[name], [dataset.store.read_subject_table(name, s) for s in subjects])
     tables["findings"] = _findings(dataset, manifests, dataset_findings, synthetic=bool(raw["synthetic"].any()))
     tables["ledger"] = _ledger(dataset, manifests, raw)
     pending = tables["ledger"].filter(kind="subject", state="pending").height

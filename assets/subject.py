@@ -10,6 +10,8 @@ from typing import Any
 import polars as pl
 
 from assets.annotations.boxes import boxes
+from assets.annotations.landmarks.files import landmark_sources
+from assets.annotations.landmarks.tables import subject_landmarks
 from assets.annotations.lesion_sizes import lesion_findings, lesion_sizes
 from assets.annotations.mask_sizes import mask_sizes
 from assets.annotations.planes import LabelMap
@@ -31,7 +33,10 @@ ANNOTATIONS: Mapping[str, Callable[[DatasetSpec, LabelMap], pl.DataFrame]] = {
     "lesion_sizes": lesion_sizes,
 }
 
-_FOUND_BY = {"lesion_sizes": {Code.LESION_AT_BORDER, Code.LESION_WITHOUT_AXES}}
+_FOUND_BY = {
+    "lesion_sizes": {Code.LESION_AT_BORDER, Code.LESION_WITHOUT_AXES},
+    "landmarks": {Code.BAD_LANDMARKS, Code.MISSING_LANDMARKS, Code.LANDMARKS_EXCLUDED},
+}
 
 
 @dataclass
@@ -44,7 +49,7 @@ class SubjectBuild:
         staging: Where their files are.
         moved: Files and folders to be moved into place, by step.
         sealed: What those files hold, by step; they are on the disk.
-        tables: Step -> its rows.
+        tables: Table -> its rows; a step's own table has its name.
         volumes: The subject's `volumes` rows, computed now or before: what annotations are checked against.
         sources: The raw files.
         findings: All findings of the subject, those of steps that were not computed included.
@@ -86,7 +91,9 @@ def build_subject(
     if build.quarantined:
         return build
     for step in steps:
-        if step != "volumes":
+        if step == "landmarks":
+            _locate(dataset, raw, build)
+        elif step != "volumes":
             _annotate(dataset.spec, step, label_maps, build)
     for step in steps:
         build.sealed[step] = staging.seal(build.moved[step])
@@ -96,7 +103,9 @@ def build_subject(
 def _make_volumes(dataset: Dataset, raw: RawSubject, build: SubjectBuild, *, synthetic: bool) -> list[LabelMap]:
     start = time.perf_counter()
     made = build_volumes(dataset.spec, dataset.raw_root, raw, build.staging.folder, synthetic=synthetic)
-    build.findings += made.findings
+    landmark_files, unreadable = landmark_sources(dataset.raw_root, raw)
+    made.sources |= landmark_files
+    build.findings += made.findings + unreadable
     build.sources = _sources(raw, made)
     if build.quarantined:
         return []
@@ -162,11 +171,21 @@ def _annotate(spec: DatasetSpec, step: str, label_maps: list[LabelMap], build: S
     _keep(build, step, concatenate(SUBJECT_TABLES[step], parts), start)
 
 
-def _keep(build: SubjectBuild, step: str, table: pl.DataFrame, start: float) -> None:
-    path = subject_table_path(step, build.subject)
+def _locate(dataset: Dataset, raw: RawSubject, build: SubjectBuild) -> None:
+    start = time.perf_counter()
+    recorded = {source.path: source.sha256 for source in build.sources if source.sha256}
+    found = subject_landmarks(dataset.spec, dataset.raw_root, raw, build.volumes, recorded)
+    build.findings += found.findings
+    build.moved["landmarks"] = []
+    for name, table in found.tables().items():
+        _keep(build, "landmarks", table, start, name)
+
+
+def _keep(build: SubjectBuild, step: str, table: pl.DataFrame, start: float, name: str = "") -> None:
+    path = subject_table_path(name or step, build.subject)
     build.staging.write_table(path, table)
     build.moved[step].append(path)
-    build.tables[step] = table
+    build.tables[name or step] = table
     build.seconds[step] = time.perf_counter() - start
 
 

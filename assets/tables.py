@@ -85,6 +85,33 @@ LESION_SIZES: Schema = {
     "synthetic": pl.Boolean,
 }
 
+_SET: dict[str, Any] = {"set": pl.String, "plane": pl.String, "slice": pl.Int32}
+_PLACE = pl.Array(pl.Float64, 3)
+
+LANDMARKS: Schema = {
+    **_WHO,
+    **_SET,
+    "landmark": pl.Int32,
+    "name": pl.String,
+    "ijk": _PLACE,
+    "ras_mm": _PLACE,
+    "source_ras_mm": _PLACE,
+    "synthetic": pl.Boolean,
+}
+
+MEASUREMENTS: Schema = {
+    **_WHO,
+    **_SET,
+    "kind": pl.String,
+    "name": pl.String,
+    "value": pl.Float64,
+    "unit": pl.String,
+    "unfolded_value": pl.Float64,
+    "landmarks": pl.List(pl.String),
+    "calibration": pl.String,
+    "synthetic": pl.Boolean,
+}
+
 FINDINGS: Schema = {
     "dataset": pl.String,
     "subject": pl.String,
@@ -135,8 +162,15 @@ SUBJECT_TABLES: dict[str, Schema] = {
     "boxes": BOXES,
     "mask_sizes": MASK_SIZES,
     "lesion_sizes": LESION_SIZES,
+    "landmarks": LANDMARKS,
+    "measurements": MEASUREMENTS,
 }
-"""The tables that have one file per subject, by the step that makes them."""
+"""The tables that have one file per subject; a step's own table has the name of the step."""
+
+
+def tables_of(step: str) -> tuple[str, ...]:
+    """The tables that a per-subject step writes, its own first."""
+    return ("landmarks", "measurements") if step == "landmarks" else (step,)
 
 
 def frame(schema: Schema, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any] | Any]) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 
 from assets.spec import DatasetSpec
 from assets.verdict import Check, Verdict
-from expectations import boxes, index, lesion_sizes, mask_sizes, raw, splits, volumes
+from expectations import boxes, index, landmarks, lesion_sizes, mask_sizes, measurements, raw, splits, volumes
 from expectations.engine import run_suite
 from expectations.results import SuiteResult
 from resources.findings import Finding, Severity
@@ -61,9 +61,12 @@ def _subject_results(spec: DatasetSpec, tables: Mapping[str, pl.DataFrame], of_v
     results = []
     if "volumes" in tables:
         results.append(run_suite(volumes.suite(spec), volumes.view(tables["volumes"])))
-    for step, module in (("boxes", boxes), ("lesion_sizes", lesion_sizes)):
+    for step, module in (("boxes", boxes), ("lesion_sizes", lesion_sizes), ("landmarks", landmarks)):
         if step in tables:
             results.append(run_suite(module.suite(spec), module.view(tables[step], of_volumes)))
+    if "measurements" in tables:
+        view = measurements.view(tables["measurements"], of_volumes, tables["landmarks"])
+        results.append(run_suite(measurements.suite(spec), view))
     if "mask_sizes" in tables:
         of_boxes = tables.get("boxes")
         view = mask_sizes.view(tables["mask_sizes"], of_volumes, of_boxes)

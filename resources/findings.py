@@ -83,6 +83,11 @@ class Code(StrEnum):
     SEGMENTS_OVERLAP = "segments-overlap"
     CONTOUR_SKIPPED = "contour-skipped"
 
+    # Landmarks
+    MISSING_LANDMARKS = "missing-landmarks"
+    BAD_LANDMARKS = "bad-landmarks"
+    LANDMARKS_EXCLUDED = "landmarks-excluded"
+
     # Voxels
     NONFINITE_VOXELS = "nonfinite-voxels"
     SLOPE_IGNORED = "slope-ignored"
@@ -109,6 +114,7 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.ORIGIN_UNKNOWN: Severity.INFO,
     Code.SLOPE_IGNORED: Severity.INFO,
     Code.EMPTY_MASK: Severity.INFO,
+    Code.LANDMARKS_EXCLUDED: Severity.INFO,
     Code.UNCLAIMED_FILE: Severity.WARNING,
     Code.INCOMPLETE_DOWNLOAD: Severity.WARNING,
     Code.ALTERED_COPY: Severity.WARNING,
@@ -121,6 +127,7 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.PIXDIM_IGNORED: Severity.WARNING,
     Code.UNITS_UNKNOWN: Severity.WARNING,
     Code.IDENTITY_AFFINE: Severity.WARNING,
+    Code.MISSING_LANDMARKS: Severity.WARNING,
     Code.PADDING_VALUE: Severity.INFO,
     Code.MONOCHROME1: Severity.INFO,
     Code.LOSSY_COMPRESSION: Severity.INFO,
