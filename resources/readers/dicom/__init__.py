@@ -1,9 +1,5 @@
-"""DICOM: series of a folder, multi-frame files, segmentations, structure sets, reports."""
+"""DICOM: series, multi-frame files and annotations.
 
-from __future__ import annotations
-
-from resources.readers.dicom.headers import SUFFIXES, sniff
-from resources.readers.dicom.series import DicomSeries, open_series, scan_folder
-from resources.readers.dicom.volume import open_dicom
-
-__all__ = ["SUFFIXES", "DicomSeries", "open_dicom", "open_series", "scan_folder", "sniff"]
+`series` lists and opens the series of a folder, `volume` opens one file, `seg`, `rtstruct` and `sr` read annotations,
+`dicomdir` lists the files of a medium; `door` is what the registry knows.
+"""

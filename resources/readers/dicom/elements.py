@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
+import numpy as np
+import numpy.typing as npt
 import pydicom.errors
 from pydicom import charset
 from pydicom.datadict import keyword_for_tag, tag_for_keyword
@@ -97,6 +99,24 @@ class Elements:
             raise self.bad(f"{keyword} is {'/'.join(texts)[:80]!r}, which is not finite")
         if count is not None and len(found) != count:
             raise self.bad(f"{keyword} holds {len(found)} numbers where {count} belong")
+        return found
+
+    def long_numbers(self, keyword: str) -> npt.NDArray[np.float64]:
+        """Many numbers written as text, such as the points of a contour; an empty array when there are none.
+
+        Raises:
+            BadInputError: BAD_HEADER, when they are no finite numbers.
+        """
+        element = self._element(_tag(keyword))
+        if not isinstance(element, RawDataElement):
+            return np.asarray(self.numbers(keyword) or (), np.float64)
+        text = (element.value or b"").strip(b" \0")
+        try:
+            found = np.array(text.split(b"\\") if text else [], np.float64)
+        except ValueError as error:
+            raise self.bad(f"{keyword} holds something that is no number: {str(error)[:80]}") from error
+        if not np.isfinite(found).all():
+            raise self.bad(f"{keyword} holds numbers that are not finite")
         return found
 
     def number(self, keyword: str) -> float | None:

@@ -77,6 +77,7 @@ class DicomFile:
         film: Whether its frames follow one another in time.
         lossy: Whether its pixels were ever compressed with loss.
         burned_in: Whether names may be written in its pixels.
+        problem: Why its planes cannot be used, where they cannot.
     """
 
     source: RawFile
@@ -113,7 +114,7 @@ def read_file(source: RawFile) -> DicomFile:
     """
     with quiet():
         header = read_header(source)
-        file = _identified(header)
+        file = identified(header)
         if file.kind != "image" or header.pixels is None:
             return file
         try:
@@ -122,7 +123,8 @@ def read_file(source: RawFile) -> DicomFile:
             return replace(file, problem=error.finding)
 
 
-def _identified(header: Header) -> DicomFile:
+def identified(header: Header) -> DicomFile:
+    """What a file is and to which series it belongs, its planes aside."""
     elements = header.elements
     key = SeriesKey(
         elements.text("StudyInstanceUID"),

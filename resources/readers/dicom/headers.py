@@ -6,11 +6,9 @@ Only the elements named in `WANTED` are taken: no name, no date of birth, no com
 from __future__ import annotations
 
 import io
-import struct
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
-import pydicom.uid
 from pydicom.datadict import tag_for_keyword
 from pydicom.dataset import Dataset
 from pydicom.filereader import read_dataset
@@ -19,18 +17,15 @@ from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, ExplicitVRBigEndian
 
 from resources.findings import Code
 from resources.readers.dicom.bounded import BoundedFile, Budget, InflatedFile, Seekable
+from resources.readers.dicom.door import MAGIC, MAGIC_AT, is_vr, sniff
 from resources.readers.dicom.elements import PARSER_ERRORS, UNDEFINED, Elements, quiet
 from resources.readers.source import RawFile, open_regular
-
-SUFFIXES = frozenset({".dcm", ".dicom", ".ima", ".dic", ""})
 
 PIXEL_TAGS = {0x7FE00010: "PixelData", 0x7FE00008: "FloatPixelData", 0x7FE00009: "DoubleFloatPixelData"}
 PLAIN_SYNTAXES = frozenset({ImplicitVRLittleEndian, ExplicitVRLittleEndian, ExplicitVRBigEndian, DeflatedExplicitVRLittleEndian})
 MAX_DEFLATED_HEADER = 32 << 20
 """Bytes a deflated data set may inflate to before its pixels are met."""
 
-_MAGIC_AT = 128
-_MAGIC = b"DICM"
 _IDENTITY = """
     SpecificCharacterSet SOPClassUID SOPInstanceUID StudyInstanceUID SeriesInstanceUID FrameOfReferenceUID Modality Manufacturer
     SeriesNumber SeriesDescription InstanceNumber AcquisitionNumber ImageType BurnedInAnnotation PatientID BodyPartExamined
@@ -118,16 +113,11 @@ class Header:
         return self.syntax == DeflatedExplicitVRLittleEndian
 
 
-def sniff(head: bytes) -> bool:
-    """Whether a file with these first bytes is DICOM: by its preamble, or by two well-formed elements where it has none."""
-    return head[_MAGIC_AT : _MAGIC_AT + 4] == _MAGIC or _begins_with_elements(head)
-
-
 def read_header(file: RawFile) -> Header:
     """Read the header of a DICOM file.
 
     Raises:
-        BadInputError: WRONG_MAGIC when it is no DICOM, TRUNCATED, BAD_HEADER, TOO_LARGE, UNSUPPORTED_DATA for gzip, or what
+        BadInputError: WRONGMAGIC when it is no DICOM, TRUNCATED, BAD_HEADER, TOO_LARGE, UNSUPPORTED_DATA for gzip, or what
             opening it finds.
     """
     if file.compressed:
@@ -182,7 +172,7 @@ def _parsed(file: RawFile, raw: BinaryIO, budget: Budget) -> Header:
 
 def _read_meta(bounded: BoundedFile, file: RawFile) -> str:
     """Read up to the data set; the UID of the transfer syntax, empty where the file does not say."""
-    bounded.seek(_MAGIC_AT + 4 if file.head[_MAGIC_AT : _MAGIC_AT + 4] == _MAGIC else 0)
+    bounded.seek(MAGIC_AT + 4 if file.head[MAGIC_AT : MAGIC_AT + 4] == MAGIC else 0)
     meta = read_dataset(
         cast("BinaryIO", bounded),
         is_implicit_VR=False,
@@ -196,7 +186,7 @@ def _guessed_syntax(bounded: BoundedFile) -> str:
     start = bounded.tell()
     head = bounded.read(6)
     bounded.seek(start)
-    if len(head) < 6 or not _is_vr(head[4:6]):
+    if len(head) < 6 or not is_vr(head[4:6]):
         return ImplicitVRLittleEndian
     return ExplicitVRBigEndian if head[0] == 0 and head[1] != 0 else ExplicitVRLittleEndian
 
@@ -233,44 +223,3 @@ def _check_whole(elements: Elements, pixels: PixelData | None, size: int | None,
         raise elements.bad(
             "truncated: the header describes pixels, and the file ends before them; download it again", Code.TRUNCATED
         )
-
-
-def _begins_with_elements(head: bytes) -> bool:
-    """Whether two elements in rising order stand at the beginning, in any of the three plain encodings."""
-    return any(_two_elements(head, order, explicit=explicit) for order, explicit in (("<", True), ("<", False), (">", True)))
-
-
-def _two_elements(head: bytes, order: str, *, explicit: bool) -> bool:
-    place, last = 0, -1
-    for _ in range(2):
-        if place + 12 > len(head):
-            return last >= 0 and place <= len(head)
-        group, element = struct.unpack_from(f"{order}HH", head, place)
-        tag = group << 16 | element
-        if not last < tag <= 0x00100020 or group not in {0x0002, 0x0008, 0x0010} or element > 0x2200:
-            return False
-        last = tag
-        start, length = _value_at(head, place, order, explicit=explicit)
-        if length < 0 or length > 1 << 16:
-            return False
-        place = start + length
-    return True
-
-
-def _value_at(head: bytes, place: int, order: str, *, explicit: bool) -> tuple[int, int]:
-    """Where the value of an element begins and how long it is; a negative length for what is no element."""
-    if not explicit:
-        return place + 8, int(struct.unpack_from("<I", head, place + 4)[0])
-    vr = head[place + 4 : place + 6]
-    if not _is_vr(vr):
-        return place, -1
-    if vr.decode() in pydicom.valuerep.EXPLICIT_VR_LENGTH_32:
-        return place + 12, int(struct.unpack_from(f"{order}I", head, place + 8)[0])
-    return place + 8, int(struct.unpack_from(f"{order}H", head, place + 6)[0])
-
-
-def _is_vr(letters: bytes) -> bool:
-    return letters.isalpha() and letters.isupper() and letters.decode() in _VRS
-
-
-_VRS = frozenset(vr.value for vr in pydicom.valuerep.VR)

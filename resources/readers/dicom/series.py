@@ -13,9 +13,9 @@ from pathlib import Path
 
 from resources.findings import BadInputError, Finding
 from resources.readers.dicom.assembly import assemble
+from resources.readers.dicom.door import SUFFIXES, sniff
 from resources.readers.dicom.files import DicomFile, Kind, SeriesKey, read_file
 from resources.readers.dicom.guard import DEFAULT, Limits
-from resources.readers.dicom.headers import SUFFIXES, sniff
 from resources.readers.dicom.volume import open_files
 from resources.readers.image import FourthAxis, RawImage, Space
 from resources.readers.source import ReadOptions, examine
