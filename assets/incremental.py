@@ -63,7 +63,8 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
         }
     if step == "splits":
         return {"split": _said(spec.split), "people": _said(spec.people), "pool": spec.people_pool}
-    return {"label_names": names, "expect": spec.expect.model_dump(mode="json")}
+    told = {name: _said(part) for name, part in (("classes", spec.classes), ("objects", spec.objects)) if part is not None}
+    return {"label_names": names, "expect": spec.expect.model_dump(mode="json"), **told}
 
 
 def _said(part: Part) -> dict[str, Any]:

@@ -10,16 +10,19 @@ from typing import Any
 
 import polars as pl
 
+from assets.classes import classes_table
 from assets.dataset import Dataset, hash_of_manifests
 from assets.incremental import digest, step_parameters, subject_steps
+from assets.objects import objects_table
 from assets.official_split import SplitUnknownError, official_split
 from assets.people import PeopleUnknownError, people
-from assets.raw import natural_key
+from assets.raw import discover, natural_key
 from assets.spec import DatasetSpec
 from assets.splits import split_subjects
 from assets.tables import FINDINGS, LEDGER, SUBJECT_TABLES, concatenate, frame, tables_of
 from resources.findings import Code, Finding, finding
 from resources.manifest import Manifest
+from resources.readers.dicom.tags import read_tag
 
 
 class NotReadyError(Exception):
@@ -43,7 +46,9 @@ class Index:
 
 def index_tables(dataset: Dataset) -> list[str]:
     """Names of the tables that the index writes."""
-    return [*(name for step in subject_steps(dataset.spec) for name in tables_of(step)), "findings", "ledger"]
+    steps = [name for step in subject_steps(dataset.spec) for name in tables_of(step)]
+    told = [name for name, part in (("classes", dataset.spec.classes), ("objects", dataset.spec.objects)) if part is not None]
+    return [*steps, *told, "findings", "ledger"]
 
 
 def index_key(dataset: Dataset) -> str:
@@ -70,10 +75,29 @@ def make_index(dataset: Dataset, dataset_findings: Sequence[Finding]) -> Index:
         subjects = [s for s in published if step in manifests[s].steps]
         for name in tables_of(step):
             tables[name] = concatenate(SUBJECT_TABLES[name], [dataset.store.read_subject_table(name, s) for s in subjects])
-    tables["findings"] = _findings(dataset, manifests, dataset_findings, synthetic=bool(raw["synthetic"].any()))
+    told, said = _told(dataset, set(published))
+    tables |= told
+    tables["findings"] = _findings(dataset, manifests, [*dataset_findings, *said], synthetic=bool(raw["synthetic"].any()))
     tables["ledger"] = _ledger(dataset, manifests, raw)
     pending = tables["ledger"].filter(kind="subject", state="pending").height
     return Index(key, tables, pending)
+
+
+def _told(dataset: Dataset, published: set[str]) -> tuple[dict[str, pl.DataFrame], list[Finding]]:
+    """What the dataset itself says of its images: classes and marked objects."""
+    spec = dataset.spec
+    if spec.classes is None and spec.objects is None:
+        return {}, []
+    tree = discover(spec, dataset.raw_root)
+    tables: dict[str, pl.DataFrame] = {}
+    findings: list[Finding] = []
+    if spec.classes is not None:
+        tables["classes"], found = classes_table(spec, tree, published, read_tag)
+        findings += found
+    if spec.objects is not None:
+        tables["objects"], found = objects_table(spec, tree, published)
+        findings += found
+    return tables, findings
 
 
 def _findings(

@@ -157,6 +157,27 @@ SPLITS: Schema = {
     "synthetic": pl.Boolean,
 }
 
+CLASSES: Schema = {
+    **_WHO,
+    "class_id": pl.Int32,
+    "class": pl.String,
+    "source": pl.String,
+    "synthetic": pl.Boolean,
+}
+
+OBJECTS: Schema = {
+    **_WHO,
+    "object": pl.Int32,
+    "label_id": pl.UInt16,
+    "label": pl.String,
+    "min_px": _POINT,
+    "max_px": _POINT,
+    "centre_ras_mm": pl.Array(pl.Float64, 3),
+    "diameter_mm": pl.Float64,
+    "source": pl.String,
+    "synthetic": pl.Boolean,
+}
+
 SUBJECT_TABLES: dict[str, Schema] = {
     "volumes": VOLUMES,
     "boxes": BOXES,

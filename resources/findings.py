@@ -91,6 +91,8 @@ class Code(StrEnum):
     # Voxels
     NONFINITE_VOXELS = "nonfinite-voxels"
     SLOPE_IGNORED = "slope-ignored"
+    TRANSPARENCY = "transparency"
+    EXIF_ORIENTATION = "exif-orientation"
     CONSTANT_IMAGE = "constant-image"
     NOT_WHOLE_LABELS = "non-integer-labels"
     UNKNOWN_LABEL = "unknown-label"
@@ -98,6 +100,10 @@ class Code(StrEnum):
     OVERLAPPING_MASKS = "overlapping-masks"
     LESION_WITHOUT_AXES = "lesion-without-axes"
     LESION_AT_BORDER = "lesion-at-border"
+
+    # What the dataset says of an image
+    CLASS_UNKNOWN = "class-unknown"
+    OBJECT_UNUSABLE = "object-unusable"
 
     # What was made of it
     EXPECTATION_FAILED = "expectation-failed"
@@ -137,8 +143,12 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.BURNED_IN_TEXT: Severity.WARNING,
     Code.CONTOUR_SKIPPED: Severity.WARNING,
     Code.CONSTANT_IMAGE: Severity.WARNING,
+    Code.TRANSPARENCY: Severity.WARNING,
+    Code.EXIF_ORIENTATION: Severity.WARNING,
     Code.LESION_WITHOUT_AXES: Severity.WARNING,
     Code.LESION_AT_BORDER: Severity.WARNING,
+    Code.CLASS_UNKNOWN: Severity.WARNING,
+    Code.OBJECT_UNUSABLE: Severity.WARNING,
     Code.SPLIT_SHARE: Severity.WARNING,
     Code.OFFICIAL_SPLIT_UNKNOWN: Severity.WARNING,
 }

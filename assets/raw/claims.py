@@ -81,7 +81,15 @@ class Claims:
         found = {layout.listing.file: "the list of subjects is taken from it"} if layout.listing else {}
         files = [*official.files.values(), *([official.table.file] if official.table else [])] if official else []
         found |= dict.fromkeys(files, "the official split is taken from it")
+        if self.spec.classes is not None and self.spec.classes.table is not None:
+            found[self.spec.classes.table.file] = "the classes are taken from it"
         return found | ({people.file: "the people behind the subjects are taken from it"} if people else {})
+
+    @cached_property
+    def _beside(self) -> list[re.Pattern[str]]:
+        """Files that mark objects: one table, or a file beside every image."""
+        texts = self.spec.objects.file if self.spec.objects else ()
+        return [re.compile("[^/]+".join(map(re.escape, re.split(r"\{[a-z_]+\}", text)))) for text in texts]
 
     @cached_property
     def _label_ids(self) -> dict[str, int]:
@@ -99,7 +107,8 @@ class Claims:
     def why_ignored(self, path: str) -> str | None:
         """The spec's reason to leave a file, if it has one."""
         own = next((why for pattern, why in self.ignored if pattern.match(path) is not None), None)
-        return own or self._told_by.get(path)
+        beside = next(("marked objects are read from it" for pattern in self._beside if pattern.fullmatch(path)), None)
+        return own or self._told_by.get(path) or beside
 
     def expected_path(self, role: Role, name: str, subject: str, scan: RawScanName) -> str:
         """Where a missing file would be, as far as it can be told."""

@@ -1,0 +1,101 @@
+"""The class of every image, as the dataset tells it: by its path, by a table, or by its DICOM header."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from assets.raw import RawScan, RawSubject, RawTree
+from assets.spec import DatasetSpec
+from assets.spec_mds import Classes
+from assets.tables import CLASSES, frame
+from assets.templates import UnknownFieldError, fields_of, fill
+from assets.text_tables import TableUnreadableError, read_text_table
+from resources.findings import Code, Finding, finding
+
+ReadTag = Callable[[Path, str], str | None]
+"""Path of a DICOM file and a keyword -> its value as text."""
+
+
+def classes_table(spec: DatasetSpec, tree: RawTree, subjects: set[str], read_tag: ReadTag) -> tuple[pl.DataFrame, list[Finding]]:
+    """The `classes` table: a row per image of the subjects, and what is wrong with the telling.
+
+    Args:
+        spec: The dataset; it declares classes.
+        tree: Its raw folder.
+        subjects: The published subjects.
+        read_tag: Reads one value of a DICOM header.
+    """
+    declared = spec.classes
+    if declared is None:
+        return frame(CLASSES, []), []
+    try:
+        told = _table(declared, tree.root)
+    except TableUnreadableError as error:
+        return frame(CLASSES, []), [finding(Code.CLASS_UNKNOWN, str(error), file=declared.table.file if declared.table else "")]
+    rows, findings = [], []
+    for subject, scan, series, path in _images(tree, subjects):
+        fields = fields_of(path, subject.subject, scan.scan, scan.fields)
+        try:
+            raw, source = _told(declared, told, fields, tree.root / path, read_tag)
+        except UnknownFieldError as error:
+            raw, source = None, str(error)
+        name = declared.values.get(raw, raw) if raw is not None else None
+        if name not in declared.names:
+            if raw is not None or declared.missing == "error":
+                met = f"the class is {raw!r}, which is none of {list(declared.names)}" if raw is not None else "no class is told"
+                findings.append(finding(Code.CLASS_UNKNOWN, f"{met} ({source})", file=path))
+            continue
+        rows.append(_row(spec, subject, scan, series, declared.names.index(name), name, source, synthetic=tree.synthetic))
+    return frame(CLASSES, rows), findings
+
+
+def _images(tree: RawTree, subjects: set[str]) -> Iterator[tuple[RawSubject, RawScan, str, str]]:
+    for subject in tree.subjects.values():
+        if subject.subject in subjects:
+            for scan in subject.scans:
+                yield from ((subject, scan, series, path) for series, path in scan.series.items())
+
+
+def _table(declared: Classes, root: Path) -> dict[str, str]:
+    """Key -> class; of two rows for one key the first counts when they agree, and neither when they do not."""
+    source = declared.table
+    if source is None:
+        return {}
+    table = read_text_table(root / source.file, [source.key, source.value], source.separator).drop_nulls()
+    told: dict[str, str] = {}
+    contradicted = set()
+    for key, value in table.select(source.key, source.value).iter_rows():
+        if told.setdefault(key, value) != value:
+            contradicted.add(key)
+    return {key: value for key, value in told.items() if key not in contradicted}
+
+
+def _told(
+    declared: Classes, table: Mapping[str, str], fields: Mapping[str, str], path: Path, read_tag: ReadTag
+) -> tuple[str | None, str]:
+    """What is told, and by what."""
+    if declared.table is not None:
+        key = fill(declared.table.match, fields)
+        return table.get(key), f"{declared.table.file}, {declared.table.key} {key}"
+    if declared.tag:
+        return read_tag(path, declared.tag), f"DICOM {declared.tag}"
+    return fill(declared.field, fields), f"path, {declared.field}"
+
+
+def _row(
+    spec: DatasetSpec, subject: RawSubject, scan: RawScan, series: str, class_id: int, name: str, source: str, *, synthetic: bool
+) -> dict[str, Any]:
+    return {
+        "dataset": spec.slug,
+        "subject": subject.subject,
+        "scan": scan.scan,
+        "series": series,
+        "class_id": class_id,
+        "class": name,
+        "source": source,
+        "synthetic": synthetic,
+    }

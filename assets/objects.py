@@ -1,0 +1,183 @@
+"""Objects that a dataset marks by boxes or spheres in tables or in files beside its images."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from defusedxml import ElementTree
+
+from assets.raw import RawTree
+from assets.spec import DatasetSpec
+from assets.spec_mds import Objects
+from assets.tables import OBJECTS, frame
+from assets.templates import UnknownFieldError, fields_of, fill
+from assets.text_tables import TableUnreadableError, read_text_table
+from resources.findings import Code, Finding, finding
+
+Mark = Mapping[str, Any]
+"""Columns of one object: `label` as the file has it, and `min_px` and `max_px`, or `centre_ras_mm` and `diameter_mm`."""
+
+
+class ObjectUnusableError(Exception):
+    """A mark that cannot be used; the message has the values met."""
+
+
+def objects_table(spec: DatasetSpec, tree: RawTree, subjects: set[str]) -> tuple[pl.DataFrame, list[Finding]]:
+    """The `objects` table of the subjects' images, and what is wrong with the marks.
+
+    Corners are pixels (column, row) from the picture's upper left corner as the dataset gives them; positions in DICOM's
+    frame (LPS) are turned to RAS+.
+    """
+    declared = spec.objects
+    if declared is None:
+        return frame(OBJECTS, []), []
+    reader = _Reader(spec, declared, tree.root)
+    rows: list[dict[str, Any]] = []
+    for subject in (s for s in tree.subjects.values() if s.subject in subjects):
+        for scan in subject.scans:
+            for series, path in scan.series.items():
+                who = {"dataset": spec.slug, "subject": subject.subject, "scan": scan.scan, "series": series}
+                marks = reader.marks(path, fields_of(path, subject.subject, scan.scan, scan.fields))
+                rows += [who | row | {"object": number, "synthetic": tree.synthetic} for number, row in enumerate(marks, 1)]
+    return frame(OBJECTS, rows), reader.findings
+
+
+@dataclass
+class _Reader:
+    """Reads the marks of one image after the other; one table of all images is read once."""
+
+    spec: DatasetSpec
+    declared: Objects
+    root: Path
+
+    def __post_init__(self) -> None:
+        self.findings: list[Finding] = []
+        self._by_key: dict[str, list[Mark]] | None = None
+        self._label_ids = {label.name: number for number, label in self.spec.labels.items()}
+
+    def marks(self, path: str, fields: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The marks of one image."""
+        try:
+            found = list(self._found(fields))
+        except (TableUnreadableError, ObjectUnusableError, UnknownFieldError) as error:
+            self.findings.append(finding(Code.OBJECT_UNUSABLE, str(error), file=path))
+            return []
+        return [row for row in (self._row(mark, path) for mark in found) if row is not None]
+
+    def _found(self, fields: Mapping[str, str]) -> Iterator[Mark]:
+        if self.declared.key:
+            if self._by_key is None:
+                self._by_key = self._read_all()
+            yield from self._by_key.get(fill(self.declared.match, fields), [])
+            return
+        for template in self.declared.file:
+            file = self.root / fill(template, fields)
+            if file.is_file():
+                yield from _READERS[self.declared.format](self.declared, file)
+                return
+
+    def _read_all(self) -> dict[str, list[Mark]]:
+        found: dict[str, list[Mark]] = {}
+        for name in self.declared.file:
+            columns = [self.declared.key, *_columns(self.declared)]
+            table = read_text_table(self.root / name, list(dict.fromkeys(columns)), self.declared.separator)
+            for number, row in enumerate(table.iter_rows(named=True), 2):
+                key = row[self.declared.key]
+                try:
+                    mark = _csv_mark(self.declared, row, f"{name}, line {number}")
+                except ObjectUnusableError as error:
+                    self.findings.append(finding(Code.OBJECT_UNUSABLE, str(error), file=name))
+                    continue
+                if key is not None and mark is not None:
+                    found.setdefault(str(key), []).append(mark)
+        return found
+
+    def _row(self, mark: Mark, path: str) -> dict[str, Any] | None:
+        said = mark.get("label")
+        name = self.declared.labels.get(str(said), said) if said is not None else next(iter(self._label_ids), None)
+        if name not in self._label_ids:
+            detail = f"the object is a {name!r}, which is none of {list(self._label_ids)} ({mark['source']})"
+            self.findings.append(finding(Code.OBJECT_UNUSABLE, detail, file=path))
+            return None
+        return {**mark, "label": name, "label_id": self._label_ids[name]}
+
+
+def _columns(declared: Objects) -> list[str]:
+    numbers = declared.corners or declared.origin_size or declared.centre_lps_mm or ()
+    return [*numbers, *(c for c in (declared.diameter_mm, declared.label) if c)]
+
+
+def _csv_mark(declared: Objects, row: Mapping[str, str | None], source: str) -> Mark | None:
+    """One row's object; None where the row says that there is none (no number at all)."""
+    names = declared.corners or declared.origin_size or declared.centre_lps_mm or ()
+    if all(row[name] is None for name in names):
+        return None
+    values = [_number(row[name], name, source) for name in names]
+    label = {"label": row[declared.label]} if declared.label else {}
+    if declared.corners:
+        return _boxed(values, source) | label
+    if declared.origin_size:
+        x, y, width, height = values
+        return _boxed([x, y, x + width, y + height], source) | label
+    x, y, z = values
+    diameter = _number(row[declared.diameter_mm], declared.diameter_mm, source) if declared.diameter_mm else None
+    return {"centre_ras_mm": [-x, -y, z], "diameter_mm": diameter, "source": source} | label
+
+
+def _boxed(corners: Sequence[float], source: str) -> dict[str, Any]:
+    x_min, y_min, x_max, y_max = corners
+    if not (x_min < x_max and y_min < y_max):
+        raise ObjectUnusableError(f"the box {list(corners)} has no area ({source})")
+    return {"min_px": [x_min, y_min], "max_px": [x_max, y_max], "source": source}
+
+
+def _number(text: str | None, column: str, source: str) -> float:
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ObjectUnusableError(f"{column} is {text!r}, which is no number ({source})")
+    return value
+
+
+def _read_csv(declared: Objects, path: Path) -> Iterator[Mark]:
+    table = read_text_table(path, list(dict.fromkeys(_columns(declared))), declared.separator)
+    for number, row in enumerate(table.iter_rows(named=True), 2):
+        mark = _csv_mark(declared, row, f"{path.name}, line {number}")
+        if mark is not None:
+            yield mark
+
+
+def _read_voc(_: Objects, path: Path) -> Iterator[Mark]:
+    """Pascal VOC: pixel corners, 1-based and inclusive in the standard's own sets; kept as they are."""
+    try:
+        root = ElementTree.fromstring(path.read_bytes())
+    except (OSError, ElementTree.ParseError) as error:
+        raise ObjectUnusableError(f"{path.name} is no XML: {error}") from error
+    for number, node in enumerate(root.iter("object"), 1):
+        source = f"{path.name}, object {number}"
+        texts = {tag: node.findtext(f"bndbox/{tag}") for tag in ("xmin", "ymin", "xmax", "ymax")}
+        corners = [_number(text, tag, source) for tag, text in texts.items()]
+        yield _boxed(corners, source) | {"label": (node.findtext("name") or "").strip()}
+
+
+def _read_supervisely(_: Objects, path: Path) -> Iterator[Mark]:
+    """Supervisely JSON: the box around the outer outline of every object."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        for number, item in enumerate(content["objects"], 1):
+            points = [[float(x), float(y)] for x, y in item["points"]["exterior"]]
+            xs, ys = [p[0] for p in points], [p[1] for p in points]
+            yield _boxed([min(xs), min(ys), max(xs), max(ys)], f"{path.name}, object {number}") | {"label": item["classTitle"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ObjectUnusableError(f"{path.name} is no list of marked objects: {error!r}") from error
+
+
+_READERS = {"csv": _read_csv, "voc": _read_voc, "supervisely": _read_supervisely}

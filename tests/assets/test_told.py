@@ -1,0 +1,146 @@
+"""Classes and marked objects as the datasets tell them, on the real tables where they are at hand."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.classes import classes_table
+from assets.objects import objects_table
+from assets.raw import RawTree, discover
+from assets.spec import DatasetSpec
+from resources.findings import Code
+
+
+def spec(layout: dict[str, Any], **parts: Any) -> DatasetSpec:
+    content = {
+        "slug": "toy", "name": "Toy", "version": "1", "licence": "CC0-1.0", "access": "open", "modality": "Microscopy",
+        "anatomy": "blood", "description": "made up", "sources": [], "layout": layout,
+    }  # fmt: skip
+    return DatasetSpec.model_validate(content | parts)
+
+
+def touch(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(b"x")
+
+
+def no_tag(_: Path, __: str) -> str | None:
+    raise AssertionError("no header is asked for")
+
+
+def all_of(tree: RawTree) -> set[str]:
+    return set(tree.subjects)
+
+
+def test_classes_come_from_the_path_in_the_order_of_the_spec(tmp_path: Path) -> None:
+    touch(tmp_path, "InSitu/a1.tif", "Benign/a2.tif", "Odd/a3.tif")
+    layout = {"subject": r"a\d", "fields": {"class": "[A-Za-z]+"}, "series": {"slide": "{class}/{subject}.tif"}}
+    declared = spec(layout, classes={"names": ["Benign", "InSitu"], "field": "{class}"})
+    tree = discover(declared, tmp_path)
+    table, findings = classes_table(declared, tree, all_of(tree), no_tag)
+    assert table.select("subject", "class_id", "class").rows() == [("a1", 1, "InSitu"), ("a2", 0, "Benign")]
+    assert [(f.code, f.file) for f in findings] == [(Code.CLASS_UNKNOWN, "Odd/a3.tif")]
+
+
+def test_classes_come_from_a_table_which_must_not_contradict_itself(tmp_path: Path) -> None:
+    touch(tmp_path, "p1.png", "p2.png", "p3.png", "p4.png")
+    (tmp_path / "clinical.csv").write_text(
+        "ID1; classification \np1;Malignant\np2;Benign\np2;Malignant\np3; Benign \np3;Benign\n"
+    )
+    table = {"file": "clinical.csv", "key": "ID1", "value": "classification", "separator": ";"}
+    declared = spec(
+        {"subject": r"p\d", "series": {"photo": "{subject}.png"}},
+        classes={"names": ["benign", "malignant"], "table": table, "values": {"Benign": "benign", "Malignant": "malignant"}},
+    )
+    tree = discover(declared, tmp_path)
+    assert next(f for f in tree.files if f.path == "clinical.csv").reason == "the classes are taken from it"
+    rows, findings = classes_table(declared, tree, all_of(tree), no_tag)
+    assert rows.select("subject", "class").rows() == [("p1", "malignant"), ("p3", "benign")]
+    assert [f.file for f in findings] == ["p2.png", "p4.png"]
+    (tmp_path / "clinical.csv").write_text("ID;classification\n")
+    rows, findings = classes_table(declared, tree, all_of(tree), no_tag)
+    assert (rows.height, len(findings)) == (0, 1)
+    assert "no column ['ID1']" in findings[0].detail
+
+
+def test_classes_come_from_a_header_that_is_asked_for(tmp_path: Path) -> None:
+    touch(tmp_path, "s1.dcm", "s2.dcm")
+    declared = spec(
+        {"subject": r"s\d", "series": {"any": "{subject}.dcm"}},
+        classes={"names": ["CT", "PT"], "tag": "Modality", "missing": "none"},
+    )
+    tree = discover(declared, tmp_path)
+    table, findings = classes_table(declared, tree, all_of(tree), lambda path, _: {"s1.dcm": "PT"}.get(path.name))
+    assert table.select("subject", "class_id").rows() == [("s1", 1)]
+    assert findings == []
+
+
+def test_blood_cells_are_the_same_from_xml_and_from_the_table(shared_data: Path) -> None:
+    root = shared_data / "layouts" / "BCCD"
+    layout = {"subject": r"BloodImage_\d{5}", "series": {"photo": "BCCD/JPEGImages/{subject}.jpg"}}
+    labels = {"labels": {1: "RBC", 2: "WBC", 3: "Platelets"}}
+    xml = {"file": "BCCD/Annotations/{stem}.xml", "format": "voc"}
+    table = {
+        "file": "test.csv",
+        "key": "filename",
+        "match": "{name}",
+        "corners": ["xmin", "ymin", "xmax", "ymax"],
+        "label": "cell_type",
+    }
+    found = {}
+    for name, declared in (("xml", spec(layout, objects=xml, **labels)), ("csv", spec(layout, objects=table, **labels))):
+        tree = discover(declared, root)
+        rows, _ = objects_table(declared, tree, all_of(tree))
+        by_image = defaultdict(list)
+        for subject, label, low, high in rows.select("subject", "label", "min_px", "max_px").iter_rows():
+            by_image[subject].append((label, tuple(low), tuple(high)))
+        found[name] = {subject: sorted(marks) for subject, marks in by_image.items()}
+    shared = set(found["xml"]) & set(found["csv"])
+    assert len(shared) >= 50
+    assert {s: found["xml"][s] for s in shared} == {s: found["csv"][s] for s in shared}
+    with (root / "test.csv").open(encoding="utf-8") as file:
+        first = next(csv.DictReader(file))
+    box = (first["cell_type"], (float(first["xmin"]), float(first["ymin"])), (float(first["xmax"]), float(first["ymax"])))
+    assert box in found["csv"][Path(first["filename"]).stem]
+
+
+def test_nodules_come_in_ras_and_negatives_have_none(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "layouts" / "LUNA16"
+    uids = (source / "seriesuids.csv").read_text(encoding="utf-8").split()
+    touch(tmp_path, *(f"subset0/{uid}.mhd" for uid in uids))
+    (tmp_path / "annotations.csv").write_bytes((source / "annotations.csv").read_bytes())
+    declared = spec(
+        {"subject": r"[\d.]+\d", "series": {"ct": "subset*/{subject}.mhd"}},
+        labels={1: "nodule"},
+        objects={
+            "file": "annotations.csv", "key": "seriesuid", "match": "{subject}",
+            "centre_lps_mm": ["coordX", "coordY", "coordZ"], "diameter_mm": "diameter_mm",
+        },
+    )  # fmt: skip
+    tree = discover(declared, tmp_path)
+    rows, findings = objects_table(declared, tree, all_of(tree))
+    assert (rows.height, findings) == (1186, [])
+    first = rows.filter(subject="1.3.6.1.4.1.14519.5.2.1.6279.6001.100225287222365663678666836860").row(0, named=True)
+    assert first["centre_ras_mm"] == pytest.approx([128.6994211, 175.3192718, -298.3875064])
+    assert first["diameter_mm"] == pytest.approx(5.651470635)
+    assert rows["subject"].n_unique() == 601  # of 888 scans, as LUNA16 says
+
+
+def test_boxes_by_size_and_rows_without_any(tmp_path: Path) -> None:
+    touch(tmp_path, "u1.dcm", "u2.dcm", "u3.dcm")
+    (tmp_path / "train.csv").write_text(
+        "patientId,x,y,width,height,Target\nu1,10.0,20,5,7.5,1\nu2,,,,,0\nu3,1,1,0,4,1\nu1,a,1,1,1,1\n"
+    )
+    objects = {"file": "train.csv", "key": "patientId", "match": "{subject}", "origin_size": ["x", "y", "width", "height"]}
+    declared = spec({"subject": r"u\d", "series": {"xray": "{subject}.dcm"}}, labels={1: "lung opacity"}, objects=objects)
+    tree = discover(declared, tmp_path)
+    rows, findings = objects_table(declared, tree, all_of(tree))
+    assert rows.select("subject", "label", "min_px", "max_px").rows() == [("u1", "lung opacity", [10.0, 20.0], [15.0, 27.5])]
+    assert [f.code for f in findings] == [Code.OBJECT_UNUSABLE] * 2
+    assert ["no area" in findings[0].detail, "'a'" in findings[1].detail] == [True, True]
