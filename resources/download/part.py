@@ -212,10 +212,11 @@ class Part:
 
     def _read_state(self) -> None:
         try:
-            said = json.loads(self.state_path.read_bytes())
+            with _disk(self.path):
+                said = json.loads(self.state_path.read_bytes() if self.state_path.exists() else b"{}")
             self.version = Version(**said["version"])
             self.kept = int(said["kept"])
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             self.version, self.kept = None, 0
 
     def _write_state(self) -> None:

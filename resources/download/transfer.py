@@ -132,6 +132,15 @@ class _Transfer:
     def _receive(self, answer: Answer) -> None:
         size = self._size()
         self.watch.begin(self.file.name, "fetching", size)
+        try:
+            self._take(answer, size)
+        except PassingError as error:
+            of = "" if size is None else f" of {size:,}"
+            raise PassingError(f"{error} after {self.part.position:,}{of} bytes") from None
+        if size is not None and self.part.position < size:
+            raise PassingError(f"{answer.address}: the connection ended after {self.part.position:,} of {size:,} bytes")
+
+    def _take(self, answer: Answer, size: int | None) -> None:
         policy = self.network.policy
         mark, since = self.part.position, time.monotonic()
         for chunk in answer.chunks():
@@ -144,10 +153,8 @@ class _Transfer:
                 raise ContentError(f"{answer.address}: sends more than the {size:,} bytes {self.file.name} has")
             if (now := time.monotonic()) - since > policy.slow_window_s:
                 if self.part.position - mark < policy.slow_bytes:
-                    raise PassingError(f"{answer.address}: only {self.part.position - mark} bytes in {now - since:.0f} s")
+                    raise PassingError(f"{answer.address}: only {self.part.position - mark} bytes in {now - since:.0f} s, stalled")
                 mark, since = self.part.position, now
-        if size is not None and self.part.position < size:
-            raise PassingError(f"{answer.address}: the connection ended after {self.part.position:,} of {size:,} bytes")
 
     def _proceed(self, position: int) -> None:
         if self.network.stop.is_set():
