@@ -363,7 +363,7 @@ def _splits_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
     )
     def splits(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
         _ready(lambda: require_gate(dataset))
-        table, findings = make_splits(dataset)
+        table, findings = _ready(lambda: make_splits(dataset))
         verdict = gates.splits(spec, table)
         key = splits_key(dataset)
         if verdict.passed and not dataset.store.tables_current("splits", key, ["splits"]):
