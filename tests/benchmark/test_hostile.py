@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from assets.benchmark.mdsbench import GroundTruthError, payload, score_folder, t
 from assets.benchmark.mdsbench.files import MAX_JSON_BYTES, Folder
 from assets.benchmark.mdsbench.metrics import SampleScore
 from assets.benchmark.mdsbench.score import DatasetScore, score_dataset
+from assets.benchmark.mdsbench.scored import Loss
 from assets.benchmark.mdsbench.truth import load_truth, parse_truth
 from tests.benchmark.made import (
     Json,
@@ -206,8 +207,12 @@ def spoiled(record: Json, path: list[str], value: object) -> Json:
     return record
 
 
+def lost_in(losses: Iterable[Loss], metric: str) -> float:
+    return math.fsum(loss.cost for loss in losses if loss.metric == metric)
+
+
 def lost(sample: SampleScore, metric: str) -> float:
-    return math.fsum(loss.cost for loss in sample.losses if loss.metric == metric)
+    return lost_in(sample.losses, metric)
 
 
 def check(dataset: DatasetScore) -> None:
@@ -254,3 +259,41 @@ def test_any_ground_truth_is_read_and_scored_against(raw: Json, path: list[str],
     with tempfile.TemporaryDirectory() as folder:
         output = write_perfect(Path(folder), plain(samples=2))
         check(score_dataset(parse_truth(truth), Folder(output, output.resolve()), key="d"))
+
+
+_STRICT_KEYS = st.sampled_from(
+    [
+        "coco_2d", "mask_3d", "mask_path", "annotations", "segmentation", "size", "counts", "category_id", "voxel_counts",
+        "boxes2d", "bbox_xyxy_px", "bbox_xywh", "frame_index", "classes", "class_names", "label", "label_name", "schema_variant",
+    ]
+)  # fmt: skip
+_NUMBERS = st.lists(_LEAVES | st.integers(0, 9), min_size=2, max_size=6)
+STRICT_VALUES = st.recursive(
+    _LEAVES | _NUMBERS | st.sampled_from(["masks/0.png", "../../gt", "0" * 30, "oo3"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_STRICT_KEYS, inner, max_size=4),
+    max_leaves=16,
+)
+
+
+@settings(max_examples=60)
+@given(task=st.sampled_from(["segmentation", "detection", "classification"]), branch=st.dictionaries(_STRICT_KEYS, STRICT_VALUES))
+def test_any_annotation_is_compared_within_bounds(task: str, branch: Json) -> None:
+    truth = plain(samples=1, task=task)
+    runs = {"size": [2, 2], "counts": [1, 2, 1]}
+    box = {"category_id": 1, "bbox_xyxy_px": [0, 0, 2, 2]}
+    payloads = {"coco_2d": {"annotations": [{"category_id": 1, "segmentation": runs}]}, "boxes2d": [box]}
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_truth(root / "gt/d", truth)
+        for place, change in (("reference", payloads), ("pred", branch)):
+            output = write_perfect(root / place / "d", truth)
+            record = reference_answer(truth, "0")
+            record["tasks"][task] |= change
+            (output / "standardized_annotations/0.json").write_text(json.dumps(record))
+        report = score_folder(root / "pred", root / "gt", reference=root / "reference")
+        assert report.strict is not None
+        for sample in report.strict[0].samples:
+            assert all(0 <= value <= 1 for value in sample.components.values())
+            for name, value in sample.components.items():
+                assert lost_in(sample.losses, name) == pytest.approx(1 - value, abs=1e-3)
+        json.dumps(payload(report), allow_nan=False)

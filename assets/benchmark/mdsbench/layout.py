@@ -31,12 +31,10 @@ class Expected:
 
     Attributes:
         key: `<group>/<dataset>` as far as the folder that was named shows it.
-        folder: The dataset's folder.
         truth: Its ground truth.
     """
 
     key: str
-    folder: Path
     truth: GroundTruth
 
     @property
@@ -58,7 +56,7 @@ def find_truths(root: Path) -> tuple[Expected, ...]:
         found = [(file, _dataset_folder(file.parent)) for file in _search(root, MAX_LEVELS)]
     if not found:
         raise LayoutError(f"no ground_truth*.json at or below {root}; name the folder of <dataset>/VLM/ground_truth*.json")
-    datasets = (Expected(_key(folder, root), folder, load_truth(file)) for file, folder in found)
+    datasets = (Expected(_key(folder, root), load_truth(file)) for file, folder in found)
     return tuple(sorted(datasets, key=lambda dataset: dataset.key))
 
 

@@ -139,29 +139,35 @@ def _read_labels(name: str, folder: Folder) -> Labels:
                 raise UnusableMaskError(f"{name} has {picture.size} pixels, too many to compare")
             if picture.mode not in {"1", "L", "P", "I", "I;16"}:
                 raise UnusableMaskError(f"{shown(name)} has mode {picture.mode}; a label image has one channel of whole numbers")
-            return np.asarray(picture).astype(np.int64)
+            return np.atleast_2d(np.asarray(picture)).astype(np.int32)
     except _NIFTI_ERRORS as error:
         raise UnusableMaskError(f"{shown(name)} does not open: {shown(str(error))}") from error
 
 
-def _nifti(path: str) -> npt.NDArray[np.float64]:
+def _nifti(path: str) -> npt.NDArray[Any]:
     image = nib.load(path)
-    if int(np.prod(image.shape, dtype=np.float64)) > MAX_VOXELS:
+    if np.prod(image.shape, dtype=np.float64) > MAX_VOXELS:
         raise UnusableMaskError(f"the mask has shape {image.shape}, too many voxels to compare")
-    return np.asarray(image.dataobj, dtype=np.float64)
+    return np.asanyarray(image.dataobj)
 
 
-def _whole(values: npt.NDArray[np.float64]) -> Labels:
-    if not np.isfinite(values).all() or np.abs(values).max(initial=0) > 2**31 or (values != np.rint(values)).any():
+def _whole(values: npt.NDArray[Any]) -> Labels:
+    if values.dtype.kind in "iu":
+        return values
+    if values.dtype.kind != "f":
+        raise UnusableMaskError(f"the mask holds {values.dtype}, not numbers")
+    if not np.isfinite(values).all() or np.abs(values).max(initial=0) >= 2**31 or (values != np.rint(values)).any():
         raise UnusableMaskError("the mask holds values that are no whole numbers")
-    return values.astype(np.int64)
+    return values.astype(np.int32)
 
 
 def _from_labels(labels: Labels) -> MaskSet:
-    categories = frozenset(int(value) for value in np.unique(labels)) - {_BACKGROUND}
-    if len(categories) > MAX_CATEGORIES:
-        raise UnusableMaskError(f"{len(categories)} different labels: more than {MAX_CATEGORIES} are no label image")
-    return MaskSet(labels.shape, categories, lambda category: labels == category)
+    categories: set[int] = set()
+    for plane in labels:
+        categories.update(np.unique(plane).tolist())
+        if len(categories) > MAX_CATEGORIES:
+            raise UnusableMaskError(f"more than {MAX_CATEGORIES} different labels: this is no label image")
+    return MaskSet(labels.shape, frozenset(categories) - {_BACKGROUND}, lambda category: labels == category)
 
 
 def _from_annotations(annotations: list[Any], size: tuple[int, int] | None) -> MaskSet:

@@ -30,10 +30,6 @@ class Scored:
     value: float
     losses: tuple[Loss, ...] = ()
 
-    def failed(self, item: str) -> bool:
-        """Whether a check or field of this name lost something."""
-        return any(loss.item == item for loss in self.losses)
-
 
 @dataclass(frozen=True, slots=True)
 class Check:
