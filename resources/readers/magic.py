@@ -5,10 +5,45 @@ They are here and not with the readers, so that telling a NIfTI file loads none 
 
 from __future__ import annotations
 
+import re
+
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_PNM = re.compile(rb"P[1-6][\s#]")
+BMP_HEADER_SIZES = frozenset({12, 40, 52, 56, 64, 108, 124})
+
+PNG_SUFFIXES = frozenset({".png"})
+JPEG_SUFFIXES = frozenset({".jpg", ".jpeg", ".jpe", ".jfif"})
+GIF_SUFFIXES = frozenset({".gif"})
+BMP_SUFFIXES = frozenset({".bmp", ".dib"})
+PNM_SUFFIXES = frozenset({".pgm", ".ppm", ".pbm", ".pnm"})
 HDF5_SUFFIXES = frozenset({".h5", ".hdf5", ".hdf", ".he5", ".mat", ".mnc"})
 
 
 def is_hdf5(head: bytes) -> bool:
     """HDF5, MINC 2 and MATLAB 7.3: the signature stands at the start or behind a block of the user's."""
     return any(head[at : at + 8] == _HDF5 for at in (0, 512, 1024, 2048))
+
+
+def is_png(head: bytes) -> bool:
+    """The signature, whose line ends show a transfer as text."""
+    return head.startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def is_jpeg(head: bytes) -> bool:
+    """The start of an image and the next marker."""
+    return head.startswith(b"\xff\xd8\xff")
+
+
+def is_gif(head: bytes) -> bool:
+    """Either version."""
+    return head.startswith((b"GIF87a", b"GIF89a"))
+
+
+def is_bmp(head: bytes) -> bool:
+    """Two letters, and the size of one of the headers that follow them."""
+    return head.startswith(b"BM") and int.from_bytes(head[14:18], "little") in BMP_HEADER_SIZES
+
+
+def is_pnm(head: bytes) -> bool:
+    """PBM, PGM or PPM, as text or bytes."""
+    return _PNM.match(head) is not None

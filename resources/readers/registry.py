@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from resources.findings import Code, Finding, finding
-from resources.readers import declared, itk, magic, metaimage, nifti, nrrd
+from resources.readers import bitmap, declared, itk, magic, metaimage, nifti, nrrd
 from resources.readers.arrays import ArrayInfo
+from resources.readers.dicom import door as dicom
 from resources.readers.image import RawImage
 from resources.readers.isolated import isolated
 from resources.readers.source import RawFile, ReadOptions, examine, renamed
@@ -46,6 +47,7 @@ READERS: tuple[Reader, ...] = (
     Reader("NRRD", nrrd.SUFFIXES, nrrd.sniff, itk.open_nrrd, nrrd.companions),
     Reader("MetaImage", metaimage.SUFFIXES, metaimage.sniff, itk.open_meta, metaimage.companions),
     Reader("GIPL", itk.GIPL_SUFFIXES, itk.sniff_gipl, itk.open_gipl),
+    Reader("DICOM", dicom.SUFFIXES, dicom.sniff, dicom.open_dicom),
     Reader(
         "HDF5",
         magic.HDF5_SUFFIXES,
@@ -54,6 +56,11 @@ READERS: tuple[Reader, ...] = (
         arrays=isolated("hdf5", "list_hdf5"),
         knows_axes=True,
     ),
+    Reader("PNG", magic.PNG_SUFFIXES, magic.is_png, bitmap.open_bitmap, knows_axes=True),
+    Reader("JPEG", magic.JPEG_SUFFIXES, magic.is_jpeg, bitmap.open_bitmap, knows_axes=True),
+    Reader("GIF", magic.GIF_SUFFIXES, magic.is_gif, bitmap.open_bitmap, knows_axes=True),
+    Reader("BMP", magic.BMP_SUFFIXES, magic.is_bmp, bitmap.open_bitmap, knows_axes=True),
+    Reader("PNM", magic.PNM_SUFFIXES, magic.is_pnm, bitmap.open_bitmap, knows_axes=True),
 )
 
 PLAIN = ReadOptions()
