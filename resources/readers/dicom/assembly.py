@@ -84,7 +84,7 @@ def assemble(files: Sequence[DicomFile], name: str, options: ReadOptions) -> Ass
     placed = [plane for plane in planes if plane.placement is not None]
     notes += _value_findings(files, planes, name)
     if not placed:
-        return _pictures(files, planes, layout, name, options, notes)
+        return _pictures(files, planes, layout, name, notes)
     if len(placed) < len(planes):
         lost = next(plane.file for plane in planes if plane.placement is None)
         raise BadInputError(
@@ -122,7 +122,7 @@ def _volume(
 
 
 def _pictures(
-    files: tuple[DicomFile, ...], planes: list[Plane], layout: PixelLayout, name: str, options: ReadOptions, notes: list[Finding]
+    files: tuple[DicomFile, ...], planes: list[Plane], layout: PixelLayout, name: str, notes: list[Finding]
 ) -> Assembly:
     """One picture, film or stack of pages without a place in a patient."""
     if len(files) > 1:
@@ -135,10 +135,7 @@ def _pictures(
         )
     pitch = files[0].pitch or UNKNOWN
     columns, rows, known = pitch.columns, pitch.rows, pitch.known
-    if not known and options.spacing_mm:
-        columns, rows, known = options.spacing_mm[0], options.spacing_mm[1], True
-    else:
-        notes += pitch.findings(name)
+    notes += pitch.findings(name)
     film = len(planes) > 1 and files[0].film
     return Assembly(
         files=files,

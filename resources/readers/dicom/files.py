@@ -64,7 +64,7 @@ class DicomFile:
         syntax: UID of the transfer syntax.
         little_endian: Byte order of its numbers.
         compressed: Whether its frames are compressed.
-        deflated: Whether the whole data set is.
+        deflated_from: Where its data set begins, when that is deflated as a whole.
         pixels: Where its pixels are.
         layout: What one plane looks like; of a mosaic, one tile.
         whole: What one stored frame looks like; differs from `layout` in a mosaic.
@@ -90,7 +90,7 @@ class DicomFile:
     syntax: str = ""
     little_endian: bool = True
     compressed: bool = False
-    deflated: bool = False
+    deflated_from: int | None = None
     pixels: PixelData | None = None
     layout: PixelLayout | None = None
     whole: PixelLayout | None = None
@@ -144,7 +144,7 @@ def identified(header: Header) -> DicomFile:
         syntax=str(header.syntax),
         little_endian=header.little_endian,
         compressed=header.compressed,
-        deflated=header.deflated,
+        deflated_from=header.start if header.deflated else None,
         pixels=header.pixels,
         extended_offsets=elements.raw("ExtendedOffsetTable"),
         film=is_film(elements),

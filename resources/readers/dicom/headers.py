@@ -16,7 +16,7 @@ from pydicom.tag import BaseTag
 from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 
 from resources.findings import Code
-from resources.readers.dicom.bounded import BoundedFile, Budget, InflatedFile, Seekable
+from resources.readers.dicom.bounded import BoundedFile, Budget, InflatedFile
 from resources.readers.dicom.door import MAGIC, MAGIC_AT, is_vr, sniff
 from resources.readers.dicom.elements import PARSER_ERRORS, UNDEFINED, Elements, quiet
 from resources.readers.source import RawFile, open_regular
@@ -92,6 +92,7 @@ class Header:
         file: The file.
         syntax: UID of its transfer syntax; guessed from the first element where the file does not say.
         little_endian: Byte order of its numbers.
+        start: Where its data set begins.
         elements: Its data set, `WANTED` elements only.
         pixels: Where its pixels are, if it has any.
     """
@@ -99,6 +100,7 @@ class Header:
     file: RawFile
     syntax: UID
     little_endian: bool
+    start: int
     elements: Elements
     pixels: PixelData | None
 
@@ -134,21 +136,17 @@ def read_header(file: RawFile) -> Header:
             raise Elements(Dataset(), budget, file.name).parse_error("the DICOM header cannot be parsed", error) from error
 
 
-def open_inflated(file: RawFile, raw: BinaryIO, limit: int, budget: Budget) -> tuple[InflatedFile, int]:
-    """A deflated file as if it were plain, and the place where its data set begins.
+def open_inflated(raw: BinaryIO, start: int, limit: int, budget: Budget) -> InflatedFile:
+    """A deflated file as if it were plain.
 
     Args:
-        file: The file.
-        raw: The file, open at its start.
+        raw: The file.
+        start: Where its data set begins, up to which it is plain.
         limit: Bytes it may inflate to.
         budget: Told when it inflates to more.
     """
-    bounded = BoundedFile(raw, budget, file.mark.size)
-    _read_meta(bounded, file)
-    start = bounded.tell()
     raw.seek(0)
-    plain = raw.read(start)
-    return InflatedFile(raw, plain, limit, budget), start
+    return InflatedFile(raw, raw.read(start), limit, budget)
 
 
 def _parsed(file: RawFile, raw: BinaryIO, budget: Budget) -> Header:
@@ -156,18 +154,15 @@ def _parsed(file: RawFile, raw: BinaryIO, budget: Budget) -> Header:
     syntax = _read_meta(bounded, file)
     if syntax == "":
         syntax = _guessed_syntax(bounded)
-    size = file.mark.size
+    start = bounded.tell()
     if syntax == DeflatedExplicitVRLittleEndian:
-        raw.seek(0)
-        inflated, _ = open_inflated(file, raw, MAX_DEFLATED_HEADER, budget)
-        size = 1 << 62
-        bounded = BoundedFile(cast("Seekable", inflated), budget, size)
+        bounded = BoundedFile(open_inflated(raw, start, MAX_DEFLATED_HEADER, budget), budget, 1 << 62)
     implicit = syntax == ImplicitVRLittleEndian
     little = syntax != ExplicitVRBigEndian
     dataset, pixels = _read_elements(bounded, implicit=implicit, little=little)
     elements = Elements(dataset, budget, file.name)
     _check_whole(elements, pixels, None if syntax == DeflatedExplicitVRLittleEndian else file.mark.size, bounded.read_to)
-    return Header(file, UID(syntax), little, elements, pixels)
+    return Header(file, UID(syntax), little, start, elements, pixels)
 
 
 def _read_meta(bounded: BoundedFile, file: RawFile) -> str:

@@ -138,12 +138,12 @@ def open_frames(file: DicomFile, limits: Limits = DEFAULT) -> Iterator[FrameRead
 
 
 def _reader(file: DicomFile, found: SourceFile, raw: BinaryIO, limits: Limits) -> FrameReader:
-    if not file.deflated:
-        return FrameReader(file, found, raw, file.source.mark.size, limits)
-    return FrameReader(file, found, io.BytesIO(_inflated(file, raw)), file.source.mark.size, limits)
+    if file.deflated_from is not None:
+        raw = io.BytesIO(_inflated(file, raw, file.deflated_from))
+    return FrameReader(file, found, raw, file.source.mark.size, limits)
 
 
-def _inflated(file: DicomFile, raw: BinaryIO) -> bytes:
+def _inflated(file: DicomFile, raw: BinaryIO, start: int) -> bytes:
     """A deflated file whole, in memory; never more than its header promises."""
     source, budget = file.source, Budget()
     if file.pixels is None or file.pixels.length is None or file.whole is None:
@@ -154,7 +154,7 @@ def _inflated(file: DicomFile, raw: BinaryIO) -> bytes:
         raise source.bad(
             Code.TOO_LARGE, f"the deflated pixels take {file.pixels.length} bytes where the header promises {promised}: a bomb?"
         )
-    inflated, _ = open_inflated(file.source, raw, end + (1 << 20), budget)
+    inflated = open_inflated(raw, start, end + (1 << 20), budget)
     inflated.seek(0)
     try:
         content = inflated.read(end)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from resources.findings import BadInputError, Finding
+from resources.readers import declared
 from resources.readers.dicom.assembly import assemble
 from resources.readers.dicom.door import SUFFIXES, sniff
 from resources.readers.dicom.files import DicomFile, Kind, SeriesKey, read_file
@@ -103,7 +104,9 @@ def open_series(series: DicomSeries, *, name: str = "", options: ReadOptions = P
     """
     if series.refusal is not None and not series.parts:
         raise BadInputError(series.refusal.code, series.refusal.detail, file=series.refusal.file)
-    return open_files(series.parts, series.folder, name or _name(series.files), options, limits)
+    declared.check(options)
+    image = open_files(series.parts, series.folder, name or _name(series.files), options, limits)
+    return declared.placed(image, series.parts[0].source, options)
 
 
 def _read(folder: Path, name: str) -> DicomFile | None:

@@ -57,7 +57,7 @@ def decode(frame: bytes, job: dict[str, Any]) -> npt.NDArray[Any]:
         try:
             array, _ = decoder.as_array(encapsulate([frame], has_bot=False), index=0, decoding_plugin=plugin, **options)
         except Exception as error:  # noqa: BLE001  # a decoder raises what it likes; every one that is there is tried
-            failures.append(f"{plugin}: {error}")
+            failures.append(f"{plugin}: {' '.join(str(error).split())}")
         else:
             return np.asarray(array)
     raise RuntimeError("; ".join(failures))
