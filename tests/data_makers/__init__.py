@@ -1,10 +1,21 @@
 """Miniature datasets in the true raw layout of the real ones, with the closed forms of what they hold."""
 
+from tests.data_makers.abdomen import (
+    abdomenatlas10mini,
+    abdomenct_1k,
+    amos22_ct,
+    amos22_mr,
+    bcv15_abdomen,
+    bcv15_cervix,
+    flare22,
+    kipa22,
+)
 from tests.data_makers.acdc import acdc
 from tests.data_makers.autopet_iii import autopet_iii
 from tests.data_makers.brats24 import brats24_gli, brats24_men_rt, brats24_met, brats24_ped
 from tests.data_makers.camus import camus
 from tests.data_makers.ceph_bio_400 import ceph_bio_400
+from tests.data_makers.crossmoda import crossmoda
 from tests.data_makers.feta24 import feta24
 from tests.data_makers.hntsmrg24 import hntsmrg24
 from tests.data_makers.isles24 import isles24
@@ -22,6 +33,7 @@ from tests.data_makers.msd import (
     msd_spleen,
 )
 from tests.data_makers.msd_hippocampus import msd_hippocampus
+from tests.data_makers.oaizib_cm import oaizib_cm
 from tests.data_makers.skm_tea import skm_tea
 from tests.data_makers.toothfairy2 import toothfairy2
 from tests.data_makers.topcow24 import topcow24_ct, topcow24_mr
@@ -29,17 +41,26 @@ from tests.data_makers.topcow24 import topcow24_ct, topcow24_mr
 __all__ = [
     "MadeScan",
     "MadeSubject",
+    "abdomenatlas10mini",
+    "abdomenct_1k",
     "acdc",
+    "amos22_ct",
+    "amos22_mr",
     "autopet_iii",
+    "bcv15_abdomen",
+    "bcv15_cervix",
     "brats24_gli",
     "brats24_men_rt",
     "brats24_met",
     "brats24_ped",
     "camus",
     "ceph_bio_400",
+    "crossmoda",
     "feta24",
+    "flare22",
     "hntsmrg24",
     "isles24",
+    "kipa22",
     "kits23",
     "msd_brain_tumour",
     "msd_colon",
@@ -51,6 +72,7 @@ __all__ = [
     "msd_pancreas",
     "msd_prostate",
     "msd_spleen",
+    "oaizib_cm",
     "skm_tea",
     "toothfairy2",
     "topcow24_ct",
