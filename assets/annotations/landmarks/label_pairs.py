@@ -14,7 +14,7 @@ import numpy as np
 
 from assets.annotations.landmarks.grid import SeriesGrid
 from assets.annotations.landmarks.points import Points, no_points
-from assets.measure.labels import NO_OFFENDERS, compact_labels
+from assets.measure.labels import NO_OFFENDERS, Offenders, compact_labels
 from assets.spec_layout import LandmarkPair
 from resources.findings import BadInputError, Code, Finding, Severity, finding
 from resources.geometry import GRID_TOLERANCE_VOXELS, FloatArray, closest_ras, grid_distance_voxels
@@ -67,18 +67,27 @@ def read_pair_map(image: RawImage, file: str, pairs: Mapping[int, LandmarkPair])
             value = int(labels[tuple(place)])
             place[image.slab_axis] += slab.start
             found[value].append(place.astype(np.float64))
-    if offenders:
-        shown = ", ".join(f"{value:g} ({count} voxels)" for value, count in offenders.examples)
-        raise BadInputError(Code.NOT_WHOLE_LABELS, f"a map of landmarks holds whole numbers, not {shown}", file=file)
+    _refuse_values(offenders, file)
     if n_voxels > _MOST_VOXELS:
         detail = f"{n_voxels} voxels are labelled; a map of landmarks has two for each of {len(pairs)} values"
         raise BadInputError(Code.BAD_LANDMARKS, detail, file=file)
-    unknown = {value: len(voxels) for value, voxels in sorted(found.items()) if value not in pairs}
+    _refuse_unknown({value: len(voxels) for value, voxels in found.items()}, pairs, file)
+    return PairMap({value: np.array(voxels) for value, voxels in found.items()}, image.affine_ras_mm, image.shape)
+
+
+def _refuse_values(offenders: Offenders, file: str) -> None:
+    if offenders:
+        shown = ", ".join(f"{value:g} ({count} voxels)" for value, count in offenders.examples)
+        code = Code.NOT_WHOLE_LABELS if offenders.n_not_whole else Code.UNKNOWN_LABEL
+        raise BadInputError(code, f"a map of landmarks holds whole numbers from 0 to 65535, not {shown}", file=file)
+
+
+def _refuse_unknown(counts: Mapping[int, int], pairs: Mapping[int, LandmarkPair], file: str) -> None:
+    unknown = {value: count for value, count in sorted(counts.items()) if value not in pairs}
     if unknown:
         shown = ", ".join(f"{value} ({count} voxels)" for value, count in list(unknown.items())[:5])
         detail = f"unexpected values {shown}; the spec's pairs are {', '.join(map(str, pairs))}"
         raise BadInputError(Code.UNKNOWN_LABEL, detail, file=file)
-    return PairMap({value: np.array(voxels) for value, voxels in found.items()}, image.affine_ras_mm, image.shape)
 
 
 def points_of_pair_map(
