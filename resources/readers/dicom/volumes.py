@@ -16,7 +16,6 @@ from resources.findings import BadInputError, Code
 from resources.readers.dicom.planes import CHANNEL_MARKS, TIME_MARKS, Plane
 from resources.readers.image import FourthAxis
 
-_ORDERED = frozenset({*TIME_MARKS, "echo time", "echo number", "inversion time", "b-value"})
 _RUN = "acquisition number"
 """Tells the volumes of repeated runs apart, but does not make a film of repeated pictures of one place (bolus tracking)."""
 
@@ -101,7 +100,7 @@ def _by_mark(places: Sequence[Sequence[Plane]], mark: str) -> list[list[Plane]] 
         values = {plane.marks[mark] for plane in place}
         if len(values) != len(place) or (values != wanted and mark not in _FREE):
             return None
-    if mark in _ORDERED:
+    if mark in TIME_MARKS:
         return _sorted(places, lambda plane: plane.marks[mark])
     return _sorted_as_first(places, lambda plane: plane.marks[mark])
 
@@ -131,7 +130,8 @@ def _sorted(places: Sequence[Sequence[Plane]], key: Callable[[Plane], Any]) -> l
 
 def _sorted_as_first(places: Sequence[Sequence[Plane]], key: Callable[[Plane], Any]) -> list[list[Plane]]:
     """The order in which the source lists the values at the first place, everywhere."""
-    rank = {key(plane): index for index, plane in enumerate(sorted(places[0], key=lambda plane: plane.number))}
+    listed = sorted(places[0], key=lambda plane: (plane.number, str(key(plane))))
+    rank = {key(plane): index for index, plane in enumerate(listed)}
     return _sorted(places, lambda plane: rank[key(plane)])
 
 
