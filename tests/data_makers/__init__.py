@@ -37,6 +37,7 @@ from tests.data_makers.oaizib_cm import oaizib_cm
 from tests.data_makers.skm_tea import skm_tea
 from tests.data_makers.toothfairy2 import toothfairy2
 from tests.data_makers.topcow24 import topcow24_ct, topcow24_mr
+from tests.data_makers.totalsegmentator import totalsegmentator_ct, totalsegmentator_mr
 
 __all__ = [
     "MadeScan",
@@ -77,4 +78,6 @@ __all__ = [
     "toothfairy2",
     "topcow24_ct",
     "topcow24_mr",
+    "totalsegmentator_ct",
+    "totalsegmentator_mr",
 ]
