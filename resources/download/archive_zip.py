@@ -23,9 +23,9 @@ BROKEN: tuple[type[Exception], ...] = (
 """What the library raises over a damaged archive."""
 
 _END, _END_SIZE = b"PK\x05\x06", 22
-_END64, _LOCATOR64 = b"PK\x06\x06", b"PK\x06\x07"
+_END64, _END64_SIZE, _LOCATOR64 = b"PK\x06\x06", 56, b"PK\x06\x07"
 _LONGEST_COMMENT = 65_535
-_ENTRY_SIZE = 46
+_ENTRY, _ENTRY_SIZE = b"PK\x01\x02", 46
 _LOCAL_SIZE = 30
 _DEFLATE64 = 9
 
@@ -37,9 +37,7 @@ def unpack(file: BinaryIO, sink: Sink, choice: Choice, most_members: int) -> Non
         ArchiveError: The archive is damaged, or a member must not be unpacked; nothing of it is written then.
         DownloadError: The disk does not take it, or somebody asked to stop.
     """
-    entries = directory_bytes(file) // _ENTRY_SIZE
-    if entries > most_members:
-        raise ArchiveError(f"its directory has room for {entries:,} members; at most {most_members:,} are unpacked")
+    _refuse_crowds(file, most_members)
     with zipfile.ZipFile(file) as archive:
         listed = archive.infolist()
         _refuse_overlaps(listed)
@@ -54,22 +52,38 @@ def unpack(file: BinaryIO, sink: Sink, choice: Choice, most_members: int) -> Non
                     writer.write(chunk)
 
 
-def directory_bytes(file: BinaryIO) -> int:
-    """Size of the central directory as the end record gives it; 0 when there is none, which the library then says."""
-    size = file.seek(0, 2)
-    start = max(0, size - _END_SIZE - _LONGEST_COMMENT)
+def _refuse_crowds(file: BinaryIO, most_members: int) -> None:
+    """Count the directory's entries before the library, which trusts no number either, makes an object of each."""
+    start, size = _directory(file)
+    if size // _ENTRY_SIZE <= most_members:
+        return
     file.seek(start)
+    count = 0
+    while (entry := file.read(_ENTRY_SIZE)).startswith(_ENTRY) and len(entry) == _ENTRY_SIZE:
+        count += 1
+        if count > most_members:
+            raise ArchiveError(f"it has more than {most_members:,} members")
+        file.seek(sum(struct.unpack_from("<HHH", entry, 28)), 1)
+
+
+def _directory(file: BinaryIO) -> tuple[int, int]:
+    """Where the central directory begins and its bytes, from the end record; nothing where there is none."""
+    length = file.seek(0, 2)
+    file.seek(max(0, length - _END_SIZE - _LONGEST_COMMENT))
+    tail_start = file.tell()
     tail = file.read()
     at = tail.rfind(_END)
     if at < 0 or at + _END_SIZE > len(tail):
-        return 0
-    listed: int = struct.unpack_from("<I", tail, at + 12)[0]
+        return 0, 0
+    size: int = struct.unpack_from("<I", tail, at + 12)[0]
+    end = tail_start + at
     if at >= 20 and tail[at - 20 : at - 16] == _LOCATOR64:
-        file.seek(struct.unpack_from("<Q", tail, at - 12)[0])
-        record = file.read(56)
-        if len(record) == 56 and record.startswith(_END64):
-            listed = struct.unpack_from("<Q", record, 40)[0]
-    return min(listed, size)
+        end -= 20 + _END64_SIZE
+        file.seek(max(0, end))
+        record = file.read(_END64_SIZE)
+        if len(record) == _END64_SIZE and record.startswith(_END64):
+            size = struct.unpack_from("<Q", record, 40)[0]
+    return max(0, end - size), min(size, length)
 
 
 def _member(info: zipfile.ZipInfo) -> Member:

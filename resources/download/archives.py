@@ -123,6 +123,7 @@ class Extractor:
             archives = {path for path in sink.record.files if _opens(path)}
             around = archives | sink.record.opened
             for path in sorted(path for path in archives if _depth(path, around) == depth):
+                sink.inside = path
                 with (sink.folder / path).open("rb") as file:
                     self._open(path, file, sink, Choice(under=stem(path)))
                 sink.record.note_opened(path)

@@ -41,7 +41,7 @@ def archive_kind(name: str) -> ArchiveKind | None:
 
 def part_name(name: str) -> PartName | None:
     """What `name` is a part of: `x.zip.001`, `x.7z.002`, `x.tar.gz.part1`, `x.tar.aa`; None when it is none."""
-    found = _PART.fullmatch(name)
+    found = None if archive_kind(name) else _PART.fullmatch(name)
     if found is None or archive_kind(found["base"]) in {None, "single"}:
         return None
     order = found["order"].lower()

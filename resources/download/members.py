@@ -26,11 +26,13 @@ class Unpacked:
         path: Below the folder the archive is put in.
         size: Bytes.
         sha256: Of its content.
+        inside: The nested archive it came out of; empty for the outer one.
     """
 
     path: str
     size: int
     sha256: str
+    inside: str = ""
 
 
 class MemberRecord:
@@ -121,7 +123,7 @@ class MemberRecord:
 
     def _take(self, said: dict[str, Any]) -> None:
         if "path" in said:
-            self.files[said["path"]] = Unpacked(said["path"], said["size"], said["sha256"])
+            self.files[said["path"]] = Unpacked(said["path"], said["size"], said["sha256"], said.get("inside", ""))
         elif "opened" in said:
             self.opened.add(said["opened"])
             self.files.pop(said["opened"], None)
@@ -157,7 +159,8 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _said(file: Unpacked) -> dict[str, Any]:
-    return {"path": file.path, "size": file.size, "sha256": file.sha256}
+    said = {"path": file.path, "size": file.size, "sha256": file.sha256}
+    return said | {"inside": file.inside} if file.inside else said
 
 
 def _line(content: dict[str, Any]) -> bytes:

@@ -72,12 +72,14 @@ class Sink:
         folder: The folder.
         record: What it holds for certain.
         budget: What may still come.
+        inside: The nested archive whose members come now; empty for the outer one.
     """
 
     def __init__(self, folder: Path, record: MemberRecord, budget: Budget, watch: Watch, stop: threading.Event) -> None:
         self.folder = folder
         self.record = record
         self.budget = budget
+        self.inside = ""
         self._watch = watch
         self._stop = stop
         self._names = Names()
@@ -104,7 +106,8 @@ class Sink:
             if member.kind == FOLDER:
                 self._names.add_folder(path)
                 return ""
-            if not self.has(path):
+            recorded = self.record.files.get(path)
+            if path not in self.record.opened and (recorded is None or recorded.inside != self.inside):
                 self._names.add_file(path)
         except UnsafeNameError as error:
             raise ArchiveError(str(error)) from None
@@ -193,7 +196,7 @@ class Writer(AbstractContextManager["Writer"]):
         if self._size is not None and self._count != self._size:
             raise ArchiveError(f"{self._path!r} has {self._count:,} bytes, the archive says {self._size:,}")
         try:
-            self._sink.record.add(Unpacked(self._path, self._count, self._hash.hexdigest()), self._target)
+            self._sink.record.add(Unpacked(self._path, self._count, self._hash.hexdigest(), self._sink.inside), self._target)
         except OSError as failure:
             raise disk_error(self._target, failure) from None
 

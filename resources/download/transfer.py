@@ -153,7 +153,9 @@ class _Transfer:
                 raise ContentError(f"{answer.address}: sends more than the {size:,} bytes {self.file.name} has")
             if (now := time.monotonic()) - since > policy.slow_window_s:
                 if self.part.position - mark < policy.slow_bytes:
-                    raise PassingError(f"{answer.address}: only {self.part.position - mark} bytes in {now - since:.0f} s, stalled")
+                    raise PassingError(
+                        f"{answer.address}: only {self.part.position - mark} bytes in {now - since:.0f} s, stalled"
+                    )
                 mark, since = self.part.position, now
 
     def _proceed(self, position: int) -> None:
