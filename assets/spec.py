@@ -294,13 +294,24 @@ class DatasetSpec(Part):
     def from_yaml(cls, path: Path) -> DatasetSpec:
         """Load one spec; with `base: NAME` it is laid over `_NAME.yaml` beside it, mappings key by key, all else whole.
 
+        A base may have a base of its own; of several, `base: [FIRST, SECOND]`, the later lies over the earlier.
+
         Raises:
             ValueError: The file is no mapping, or a field is missing, unknown or of the wrong kind; the message says which.
         """
-        content = _mapping(path)
-        if base := content.pop("base", None):
-            content = _laid_over(_mapping(path.with_name(f"_{base}.yaml")), content)
-        return cls.model_validate(content)
+        return cls.model_validate(_with_bases(path))
+
+
+def _with_bases(path: Path, above: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The content of a file laid over its bases."""
+    if path.name in above:
+        raise ValueError(f"{path.name} is a base of itself, by way of {', '.join(above)}")
+    content = _mapping(path)
+    bases = content.pop("base", [])
+    below: dict[str, Any] = {}
+    for base in [bases] if isinstance(bases, str) else bases:
+        below = _laid_over(below, _with_bases(path.with_name(f"_{base}.yaml"), (*above, path.name)))
+    return _laid_over(below, content)
 
 
 def _mapping(path: Path) -> dict[str, Any]:
