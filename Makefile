@@ -38,10 +38,10 @@ types: setup
 	$(RUN) mypy
 
 fast: setup
-	$(RUN) pytest -m "not slow"
+	$(RUN) pytest -n auto -m "not slow"
 
 slow: setup
-	$(RUN) pytest -m slow
+	$(RUN) pytest -n auto -m slow
 
 benchmark: setup
 	$(RUN) python benchmarks/subject.py
