@@ -1,6 +1,6 @@
 """The job that fetches a dataset's raw files from within Dagster: `dagster job launch -j download_dataset`, or the launchpad."""
 
-from __future__ import annotations
+# Dagster reads the annotation of an op's configuration as it stands, so it must not be a text.
 
 import logging
 from collections.abc import Mapping
