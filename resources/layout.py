@@ -10,6 +10,9 @@ from pathlib import Path
 
 DATA_ROOT_VARIABLE = "MEDFOUNDRY_DATA"
 
+RECORDS = "records"
+"""Folder of a dataset's MDS-Bench records, relative to its products folder."""
+
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TAKEN = re.compile(
     r".*(-(?=[0-9]*[a-f])[0-9a-f]{8}|\.|\.parquet|\.json|\.zarr|\.png|\.tmp|\.lock)|labels", re.IGNORECASE | re.DOTALL
@@ -86,6 +89,6 @@ def manifest_path(subject: str) -> str:
 def is_product(path: str) -> bool:
     """Whether a file, relative to the products folder, lies where subjects' products, tables and their records lie."""
     parts = path.split("/")
-    if parts[0] in {"volumes", "previews", "manifest"}:
+    if parts[0] in {"volumes", "previews", "manifest", RECORDS}:
         return len(parts) > 1
     return len(parts) <= 2 and path.endswith((".parquet", ".tmp"))

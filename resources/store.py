@@ -9,13 +9,11 @@ argument.
 from __future__ import annotations
 
 import fcntl
-import io
-import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,11 +21,15 @@ from typing import Any
 import polars as pl
 
 from resources import durable
-from resources.files import has_size, seal
+from resources.dataset_record import DatasetRecord, table_file
+from resources.files import has_size
 from resources.layout import Layout, manifest_path, subject_table_path
-from resources.manifest import FileRecord, Manifest, StepRecord, sealed, unsealed
+from resources.manifest import FileRecord, Manifest, StepRecord
 from resources.ome_zarr import StoreDamagedError, StoredVolume, open_volume
+from resources.staging import Staging, parquet_bytes
 from resources.upkeep import LOCK, Damage, damages, dead_staging, orphans, remove
+
+__all__ = ["DatasetRecord", "DatasetStore", "NotPublishedError", "PublishConflictError", "Staging", "parquet_bytes"]
 
 DATASET_RECORD = "dataset.json"
 STAGING = ".staging"
@@ -41,53 +43,6 @@ class NotPublishedError(LookupError):
 
 class PublishConflictError(Exception):
     """Another run published a subject in between; what was derived from the older products must be computed again."""
-
-
-@dataclass(frozen=True)
-class Staging:
-    """A folder in which one subject's products are made; its paths mirror those of the products folder."""
-
-    folder: Path
-
-    def write_table(self, path: str, table: pl.DataFrame) -> None:
-        """Write a table into the staging folder."""
-        self.write_bytes(path, parquet_bytes(table))
-
-    def write_bytes(self, path: str, content: bytes) -> None:
-        """Write a file into the staging folder."""
-        target = self.folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-
-    def seal(self, paths: Sequence[str]) -> tuple[FileRecord, ...]:
-        """Sync the files and folders at `paths` and record what they hold; nothing may change after this.
-
-        Raises:
-            OSError: The disk failed or is full.
-        """
-        return seal(self.folder, paths)
-
-
-def parquet_bytes(table: pl.DataFrame) -> bytes:
-    """A table as Parquet; the same table is always the same bytes."""
-    buffer = io.BytesIO()
-    table.rechunk().write_parquet(buffer, compression="zstd", compression_level=3, statistics=True)
-    return buffer.getvalue()
-
-
-@dataclass(frozen=True)
-class DatasetRecord:
-    """What is recorded of the dataset's own tables.
-
-    Attributes:
-        tables: Table name -> its rows, size, sha256.
-        keys: Step -> the key its tables were made under.
-        facts: The gate's verdict and the like.
-    """
-
-    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class DatasetStore:
@@ -198,7 +153,10 @@ class DatasetStore:
     def _remove_products(self, before: Manifest | None, kept: set[str]) -> None:
         """Remove the files that the manifest `before` names, but not those in `kept`; a crash in between is `clean`'s to mend."""
         steps = before.steps.values() if before else ()
-        for path in sorted({file.path for step in steps for file in step.files} - kept):
+        self._remove_files({file.path for step in steps for file in step.files} - kept)
+
+    def _remove_files(self, paths: Iterable[str]) -> None:
+        for path in sorted(paths):
             durable.remove_file(self.root / path)
             durable.prune((self.root / path).parent, self.root)
 
@@ -234,7 +192,7 @@ class DatasetStore:
             recorded = next((f for step in steps for f in step.files if f.path == path), None)
             if recorded is None:
                 raise NotPublishedError(f"{self.slug} has no {table} of subject {subject}; materialize it first")
-            return _read_parquet(self.root, recorded)
+            return pl.read_parquet(_proven_bytes(self.root, recorded))
 
     def open_volume(self, subject: str, path: str) -> StoredVolume:
         """A published volume; `path` is that of its group, as the `volumes` table gives it.
@@ -260,7 +218,7 @@ class DatasetStore:
 
     def _dataset_record(self) -> DatasetRecord | None:
         try:
-            return DatasetRecord(**json.loads(unsealed((self.root / DATASET_RECORD).read_bytes())))
+            return DatasetRecord.from_bytes((self.root / DATASET_RECORD).read_bytes())
         except (FileNotFoundError, ValueError, TypeError):
             return None
 
@@ -279,24 +237,45 @@ class DatasetStore:
             key: What the tables were made under.
             tables: Table name -> rows.
             facts: What else is recorded.
-            outdated: Tables that were made from the older ones; they are forgotten and removed.
+            outdated: Tables and folders that were made from the older ones; they, and the keys and facts of the same name, are
+                forgotten, and they are removed.
 
         Raises:
             OSError: The disk failed; the step has its old tables and facts, or none.
         """
         with self._committing():
             before = self.dataset_record()
-            rest = DatasetRecord(
-                {name: table for name, table in before.tables.items() if name not in {*tables, *outdated}},
-                {name: old for name, old in before.keys.items() if name != step},
-                {name: fact for name, fact in before.facts.items() if name not in facts},
-            )
+            rest = before.without({*tables, *outdated}, {step, *outdated}, {*facts, *outdated})
             if rest != before:
                 self._record_dataset(rest)
             for name in outdated:
                 durable.remove_file(self.root / f"{name}.parquet")
+                self._remove_files(file.path for file in before.folder_files(name))
             records = {name: self._write_table(name, table) for name, table in tables.items()}
-            self._record_dataset(DatasetRecord({**rest.tables, **records}, {**rest.keys, step: key}, {**rest.facts, **facts}))
+            self._record_dataset(replace(rest, tables={**rest.tables, **records}).with_step(step, key, facts))
+
+    def write_folder(self, step: str, key: str, staging: Staging, folder: str, facts: Mapping[str, Any]) -> None:
+        """Commit a folder of a dataset-level step in place of the one that is there, with the facts that belong to it.
+
+        Args:
+            step: The step.
+            key: What the folder was made under.
+            staging: Holds the folder; it is synced and recorded here, and nothing in it may change meanwhile.
+            folder: Its path, the same in the staging folder and in the products folder.
+            facts: What else is recorded.
+
+        Raises:
+            OSError: The disk failed; the step has its old folder and facts, or none.
+        """
+        files = staging.seal([folder])
+        with self._committing():
+            before = self.dataset_record()
+            rest = before.without({folder}, {step}, facts)
+            if rest != before:
+                self._record_dataset(rest)
+            self._put(staging, folder)
+            durable.sync((self.root / folder).parent)
+            self._record_dataset(rest.with_folder(folder, files).with_step(step, key, facts))
 
     def _write_table(self, name: str, table: pl.DataFrame) -> dict[str, Any]:
         content = parquet_bytes(table)
@@ -304,7 +283,7 @@ class DatasetStore:
         return {"rows": table.height, "size": len(content), "sha256": sha256(content).hexdigest()}
 
     def _record_dataset(self, record: DatasetRecord) -> None:
-        durable.write_bytes(self.root / DATASET_RECORD, sealed(asdict(record)))
+        durable.write_bytes(self.root / DATASET_RECORD, record.to_bytes())
 
     def tables_current(self, step: str, key: str, names: Sequence[str]) -> bool:
         """Whether a step's tables were made under `key` and are there with their recorded sizes."""
@@ -325,15 +304,35 @@ class DatasetStore:
             recorded = self.dataset_record().tables.get(name)
             if recorded is None:
                 raise NotPublishedError(f"{self.slug} has no table {name}; materialize the step that writes it first")
-            return _read_parquet(self.root, _table_file(name, recorded))
+            return pl.read_parquet(_proven_bytes(self.root, table_file(name, recorded)))
+
+    def folder_current(self, step: str, key: str, folder: str) -> bool:
+        """Whether a step's folder was made under `key` and every file of it is there with its recorded size."""
+        record = self.dataset_record()
+        files = record.folder_files(folder)
+        return (
+            record.keys.get(step) == key and folder in record.folders and all(has_size(self.root / f.path, f.size) for f in files)
+        )
+
+    def read_file(self, path: str) -> bytes:
+        """A file of a dataset-level folder; `path` is relative to the products folder.
+
+        Raises:
+            NotPublishedError: It is not recorded, or its folder is being replaced.
+            StoreDamagedError: It is missing or not what was written.
+        """
+        with self._reading():
+            recorded = next((f for f in self.dataset_record().files() if f.path == path), None)
+            if recorded is None:
+                raise NotPublishedError(f"{self.slug} has no {path}; materialize the step that writes it first")
+            return _proven_bytes(self.root, recorded)
 
     def recorded_files(self) -> Iterator[FileRecord]:
         """Every file that a manifest or the dataset's record names."""
         for manifest in self.manifests().values():
             for step in manifest.steps.values():
                 yield from step.files
-        for name, table in self.dataset_record().tables.items():
-            yield _table_file(name, table)
+        yield from self.dataset_record().files()
 
     def verify(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> Iterator[Damage]:
         """Re-read every byte that is recorded, decode every voxel, and yield what is not as it was written.
@@ -380,16 +379,12 @@ def _require_as_recorded(before: Manifest | None, subject: str, kept: Mapping[st
             raise PublishConflictError(f"{name} of subject {subject} was published anew meanwhile; run it again")
 
 
-def _table_file(name: str, recorded: Mapping[str, Any]) -> FileRecord:
-    return FileRecord(path=f"{name}.parquet", size=recorded["size"], sha256=recorded["sha256"])
-
-
-def _read_parquet(root: Path, recorded: FileRecord) -> pl.DataFrame:
-    """A table whose bytes are what was recorded."""
+def _proven_bytes(root: Path, recorded: FileRecord) -> bytes:
+    """The content of a file, which is what was recorded."""
     try:
         content = (root / recorded.path).read_bytes()
     except FileNotFoundError as error:
         raise StoreDamagedError(f"{root / recorded.path} is missing and must be rebuilt") from error
     if sha256(content).hexdigest() != recorded.sha256:
         raise StoreDamagedError(f"{root / recorded.path} is damaged and must be rebuilt (SHA-256 differs)")
-    return pl.read_parquet(content)
+    return content

@@ -16,10 +16,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from polars.testing import assert_frame_equal
 
 from resources import durable
 from resources.findings import Code, finding
+from resources.layout import RECORDS
 from resources.manifest import FindingRecord
 from resources.store import DatasetStore, NotPublishedError
 from tests.store.products import manifest_of, publish, store_at, table, versions_of
@@ -30,6 +32,7 @@ def first_run(store: DatasetStore) -> None:
     for subject in ("renewed", "partly", "spoiled", "vanished", "untouched"):
         publish(store, subject, 1)
     store.write_tables("index", "1", {"boxes": table(1), "ledger": table(1)}, {"verdict": 1})
+    write_records(store, 1)
 
 
 def second_run(store: DatasetStore) -> None:
@@ -43,7 +46,16 @@ def second_run(store: DatasetStore) -> None:
     record = FindingRecord.of(finding(Code.TRUNCATED, "cut short", file="a.nii.gz"))
     store.quarantine(manifest_of("spoiled", {}, "quarantined").model_copy(update={"findings": (record,)}))
     store.withdraw("vanished")
-    store.write_tables("index", "2", {"boxes": table(2), "ledger": table(2)}, {"verdict": 2})
+    store.write_tables("index", "2", {"boxes": table(2), "ledger": table(2)}, {"verdict": 2}, outdated=[RECORDS])
+    write_records(store, 2)
+
+
+def write_records(store: DatasetStore, version: int) -> None:
+    """A folder of the dataset; some of its files have the same names in both versions, some have not."""
+    with store.staging() as staging:
+        for name in ("meta.json", "images/0.png", f"images/{version}.png"):
+            staging.write_bytes(f"{RECORDS}/{name}", f"{name} of version {version}".encode())
+        store.write_folder(RECORDS, str(version), staging, RECORDS, {RECORDS: version})
 
 
 def _between_slabs() -> None:
@@ -64,11 +76,30 @@ def check(store: DatasetStore) -> None:
     for subject in ("spoiled", "vanished"):
         assert versions_of(store, subject) in ({}, dict.fromkeys(whole, 1))
     check_tables(store)
+    check_records(store)
+
+
+def check_records(store: DatasetStore) -> None:
+    """The folder is whole and of one version, or not there; its key and facts are those of that version."""
+    record = store.dataset_record()
+    if not (files := [file.path for file in record.folder_files(RECORDS)]):
+        assert RECORDS not in record.facts
+        assert RECORDS not in record.keys
+        with pytest.raises(NotPublishedError):
+            store.read_file(f"{RECORDS}/meta.json")
+        return
+    version = int(record.keys[RECORDS])
+    assert record.facts[RECORDS] == version
+    assert files == [f"{RECORDS}/{name}" for name in ("meta.json", "images/0.png", f"images/{version}.png")]
+    for path in files:
+        assert store.read_file(path) == f"{path.removeprefix(f'{RECORDS}/')} of version {version}".encode()
+    assert store.folder_current(RECORDS, str(version), RECORDS)
+    assert not store.folder_current(RECORDS, str(3 - version), RECORDS)
 
 
 def check_tables(store: DatasetStore) -> None:
     """The dataset's tables are those of one run, and the verdict is theirs."""
-    record = store.dataset_record()
+    record = store.dataset_record().without((), (RECORDS,), (RECORDS,))
     if not record.tables:
         assert record.facts == {}
         assert record.keys == {}

@@ -12,8 +12,10 @@ from polars.testing import assert_frame_equal
 from resources.findings import Code, finding
 from resources.layout import labels_path, scan_path, series_path
 from resources.manifest import FindingRecord, Manifest, StepRecord
+from resources.ome_zarr import StoreDamagedError
 from resources.store import DatasetStore, NotPublishedError, PublishConflictError, parquet_bytes
 from tests.store.products import make, manifest_of, publish, store_at, table, tree, versions_of, write_image
+from tests.store.scenario import write_records
 
 
 @pytest.fixture
@@ -155,21 +157,52 @@ def test_odd_identifiers_stay_inside_the_products_folder(store: DatasetStore, tm
 def test_clean_removes_what_nothing_records_and_nothing_else(store: DatasetStore) -> None:
     publish(store, "s", 1)
     store.write_tables("index", "k", {"boxes": table(1)}, {})
-    (store.root / "records").mkdir()
-    (store.root / "records" / "1.png").write_bytes(b"kept by its own step")
+    write_records(store, 1)
+    (store.root / "report").mkdir()
+    (store.root / "report" / "index.html").write_bytes(b"kept by its own step")
     before = tree(store.root)
     shutil.copytree(store.root / "volumes" / "s", store.root / "volumes" / "lost")
-    for path in ("boxes/lost.parquet", "old.parquet", ".dataset.json.7.tmp", "manifest/.s.json.7.tmp", "previews/lost.png"):
+    for path in (
+        "boxes/lost.parquet",
+        "old.parquet",
+        ".dataset.json.7.tmp",
+        "manifest/.s.json.7.tmp",
+        "previews/lost.png",
+        "records/images/lost.png",
+    ):
         (store.root / path).parent.mkdir(exist_ok=True)
         (store.root / path).write_bytes(b"x")
     (store.root / ".staging" / "dead").mkdir()
     (store.root / ".staging" / "dead" / "half").write_bytes(b"x")
     removed = store.clean()
     assert tree(store.root) == before
-    assert set(removed) >= {"boxes/lost.parquet", "old.parquet", ".staging/dead"}
+    assert set(removed) >= {"boxes/lost.parquet", "old.parquet", ".staging/dead", "records/images/lost.png"}
     assert not (store.root / "volumes" / "lost").exists()
     assert not (store.root / "previews").exists()
     assert store.clean() == []
+
+
+def test_a_folder_that_was_changed_is_damage_and_is_not_served(store: DatasetStore) -> None:
+    write_records(store, 1)
+    assert list(store.verify()) == []
+    (store.root / "records" / "meta.json").write_bytes(b"meta.json of version 2")
+    (store.root / "records" / "images" / "1.png").unlink()
+    assert {damage.path for damage in store.verify()} == {"records/meta.json", "records/images/1.png"}
+    for path in ("records/meta.json", "records/images/1.png"):
+        with pytest.raises(StoreDamagedError, match="must be rebuilt"):
+            store.read_file(path)
+    assert not store.folder_current("records", "1", "records")
+
+
+def test_a_folder_goes_with_what_it_was_made_from(store: DatasetStore) -> None:
+    store.write_tables("index", "k", {"boxes": table(1)}, {})
+    write_records(store, 1)
+    store.write_tables("index", "l", {"boxes": table(2)}, {}, outdated=["splits", "records"])
+    assert not (store.root / "records").exists()
+    assert store.dataset_record().keys == {"index": "l"}
+    assert store.dataset_record().facts == {}
+    assert b"folders" not in (store.root / "dataset.json").read_bytes()
+    assert list(store.verify()) == []
 
 
 def test_clean_spares_the_products_of_a_manifest_it_cannot_read(store: DatasetStore) -> None:

@@ -63,7 +63,7 @@ def test_the_root_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch, tm
 @pytest.mark.parametrize(
     ("path", "ours"),
     [(subject_table_path("boxes", "s"), True), ("boxes.parquet", True), (".dataset.json.7.tmp", True), ("previews/s.png", True),
-     ("records/images/1.png", False), ("report/index.html", False), ("dataset.json", False), ("notes.txt", False)],
+     ("records/images/1.png", True), ("report/index.html", False), ("dataset.json", False), ("notes.txt", False)],
 )  # fmt: skip
 def test_only_what_the_store_writes_is_its_own_to_remove(path: str, *, ours: bool) -> None:
     assert is_product(path) is ours
