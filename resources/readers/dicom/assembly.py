@@ -242,6 +242,11 @@ def _value_findings(files: Sequence[DicomFile], planes: Sequence[Plane], name: s
     if first.padding is not None:
         detail = f"PixelPaddingValue is {first.padding:g} (before rescaling): such voxels are padding, not patient"
         found.append(finding(Code.PADDING_VALUE, detail, file=name))
+    found += [
+        finding(Code.TRAILING_BYTES, f"{file.surplus} bytes follow the pixels the header promises", file=file.source.name)
+        for file in files
+        if file.surplus > 0
+    ]
     if any(file.lossy for file in files):
         found.append(finding(Code.LOSSY_COMPRESSION, "the pixels were once compressed with loss", file=name))
     if any(file.burned_in for file in files):

@@ -7,6 +7,7 @@ header, and whatever it raises or warns about a damaged element becomes one `Bad
 from __future__ import annotations
 
 import io
+import logging
 import struct
 import threading
 import warnings
@@ -19,7 +20,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 import pydicom.errors
-from pydicom import charset
+from pydicom import charset, config
 from pydicom.datadict import keyword_for_tag, tag_for_keyword
 from pydicom.dataelem import DataElement, RawDataElement
 from pydicom.dataset import Dataset
@@ -43,10 +44,19 @@ _lock = threading.RLock()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence pydicom's warnings, which name no file; threads take turns, because the filters belong to the process."""
+    """Silence pydicom, whose warnings and log name no file and print what they met, perhaps a name.
+
+    Threads take turns, because its settings belong to the process.
+    """
     with _lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        log = logging.getLogger("pydicom")
+        before = log.disabled, config.settings.reading_validation_mode
+        log.disabled, config.settings.reading_validation_mode = True, config.IGNORE
+        try:
+            yield
+        finally:
+            log.disabled, config.settings.reading_validation_mode = before
 
 
 @dataclass(frozen=True, slots=True)

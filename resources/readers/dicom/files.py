@@ -10,7 +10,7 @@ from resources.readers.dicom.elements import Elements, quiet
 from resources.readers.dicom.enhanced import enhanced_planes, has_groups
 from resources.readers.dicom.frames import is_film, plain_planes
 from resources.readers.dicom.headers import Header, PixelData, read_header
-from resources.readers.dicom.layout import PixelLayout, read_layout
+from resources.readers.dicom.layout import PixelLayout, read_layout, surplus_bytes
 from resources.readers.dicom.mosaic import is_mosaic, mosaic_planes
 from resources.readers.dicom.palette import Palette, read_palette
 from resources.readers.dicom.picture import Pitch, read_pitch
@@ -72,6 +72,7 @@ class DicomFile:
         table: Modality look-up table.
         palette: Colours its numbers stand for.
         padding: Stored number that marks pixels without content.
+        surplus: Bytes behind its last pixel.
         extended_offsets: Extended offset table, as stored.
         pitch: Pixel spacing of a picture that has no place in a patient.
         film: Whether its frames follow one another in time.
@@ -98,6 +99,7 @@ class DicomFile:
     table: Table | None = None
     palette: Palette | None = None
     padding: float | None = None
+    surplus: int = 0
     extended_offsets: bytes = b""
     pitch: Pitch | None = None
     film: bool = False
@@ -182,6 +184,7 @@ def _with_planes(file: DicomFile, header: Header) -> DicomFile:
         planes=tuple(planes),
         table=read_table(elements, whole),
         palette=read_palette(elements, whole),
+        surplus=surplus_bytes(header, whole),
         padding=elements.number("PixelPaddingValue"),
         pitch=read_pitch(elements),
     )

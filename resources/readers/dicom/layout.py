@@ -117,6 +117,14 @@ def read_layout(header: Header) -> PixelLayout:
     return layout
 
 
+def surplus_bytes(header: Header, layout: PixelLayout) -> int:
+    """Bytes behind the last pixel of a plain file, the one that makes its length even aside."""
+    if header.pixels is None or header.pixels.length is None:
+        return 0
+    promised = math.ceil(layout.frame_bits * layout.frames / 8)
+    return header.pixels.length - promised - promised % 2
+
+
 def check_promise(layout: PixelLayout, file: str, options: ReadOptions, *, compressed: bool) -> None:
     """Refuse pixels that would take more memory than is granted.
 

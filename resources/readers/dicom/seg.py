@@ -148,25 +148,29 @@ def open_seg(
         file = identified(header)
         if file.kind != "segmentation" or header.pixels is None:
             raise source.bad(Code.NOT_A_VOLUME, f"a DICOM {file.kind} ({file.key.modality or 'no modality'}), no segmentation")
-        layout = read_layout(header)
-        check_promise(layout, source.name, options, compressed=file.compressed)
-        file = replace(file, whole=layout, layout=layout)
-        storage = _storage(header, file)
-        segments = _segments(header.elements)
-        canvas = place_segments(header.elements, layout, storage == "labelmap", options, onto)
-        fraction_of = header.elements.whole("MaximumFractionalValue") or 1
+        return _described(header, file, options, onto, limits)
+
+
+def _described(header: Header, file: DicomFile, options: ReadOptions, onto: Grid | None, limits: Limits) -> Segmentation:
+    elements = header.elements
+    layout = read_layout(header)
+    check_promise(layout, elements.file, options, compressed=file.compressed)
+    file = replace(file, whole=layout, layout=layout)
+    storage = _storage(header, file)
+    segments = _segments(elements)
+    canvas = place_segments(elements, layout, storage == "labelmap", options, onto)
     _check_numbers(header, segments, canvas, storage)
-    stated = header.elements.text("SegmentsOverlap")
+    alone = storage == "labelmap" or elements.text("SegmentsOverlap") == "NO" or len(segments) < 2
     return Segmentation(
         file=file,
         storage=storage,
         segments=segments,
-        overlap="no" if storage == "labelmap" or stated == "NO" or len(segments) < 2 else "possible",
+        overlap="no" if alone else "possible",
         canvas=canvas,
-        series_uid=_series_uid(header.elements),
-        image_uids=_image_uids(header.elements),
+        series_uid=_series_uid(elements),
+        image_uids=_image_uids(elements),
         findings=canvas.findings,
-        fraction_of=fraction_of,
+        fraction_of=elements.whole("MaximumFractionalValue") or 1,
         limits=limits,
     )
 

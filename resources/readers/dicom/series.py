@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from resources.findings import BadInputError, Finding
@@ -85,8 +85,8 @@ def scan_folder(folder: Path, names: Iterable[str], *, with_patient_id: bool = F
             unreadable.append(_unreadable(folder, name, error.finding))
             continue
         if file is not None:
-            groups[file.key].append(file)
-    series = [_series(folder, tuple(files), with_patient_id=with_patient_id) for files in groups.values()]
+            groups[file.key].append(file if with_patient_id else replace(file, patient_id=""))
+    series = [_series(folder, tuple(files)) for files in groups.values()]
     return sorted([*series, *unreadable], key=lambda found: found.files)
 
 
@@ -120,7 +120,7 @@ def _read(folder: Path, name: str) -> DicomFile | None:
     return read_file(source) if sniff(source.head) else None
 
 
-def _series(folder: Path, files: tuple[DicomFile, ...], *, with_patient_id: bool) -> DicomSeries:
+def _series(folder: Path, files: tuple[DicomFile, ...]) -> DicomSeries:
     first = files[0]
     assembly, refusal = None, None
     if first.kind == "image":
@@ -135,7 +135,7 @@ def _series(folder: Path, files: tuple[DicomFile, ...], *, with_patient_id: bool
         description=first.description,
         number=first.key.number,
         study_uid=first.key.study_uid,
-        patient_id=first.patient_id if with_patient_id else "",
+        patient_id=first.patient_id,
         frame_of_reference=first.frame_of_reference,
         files=tuple(file.source.name for file in files),
         shape=assembly.shape if assembly else None,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.filewriter import dcmwrite
-from pydicom.uid import UID, CTImageStorage, ExplicitVRLittleEndian, SecondaryCaptureImageStorage
+from pydicom.uid import UID, CTImageStorage, ExplicitVRLittleEndian, RLELossless, SecondaryCaptureImageStorage
 
 from resources.findings import BadInputError, Finding
 from resources.geometry import closest_ras
@@ -95,6 +95,15 @@ def file_bytes(ds: Dataset, syntax: UID = ExplicitVRLittleEndian, *, preamble: b
     else:
         dcmwrite(buffer, ds, enforce_file_format=False, implicit_vr=syntax.is_implicit_VR, little_endian=syntax.is_little_endian)
     return buffer.getvalue()
+
+
+def packed(ds: Dataset, syntax: UID = RLELossless) -> Dataset:
+    """The same slice with compressed pixels."""
+    if "file_meta" not in ds.__dict__:
+        ds.file_meta = FileMetaDataset()
+    ds.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    ds.compress(syntax, generate_instance_uid=False)
+    return ds
 
 
 def write(path: Path, ds: Dataset, syntax: UID = ExplicitVRLittleEndian, *, preamble: bool = True) -> Path:
