@@ -121,9 +121,9 @@ def _csv_mark(declared: Objects, row: Mapping[str, str | None], source: str) -> 
     values = [_number(row[name], name, source) for name in names]
     label = {"label": row[declared.label]} if declared.label else {}
     if declared.corners:
-        return _boxed(values, source) | label
+        return _boxed([value * declared.scale for value in values], source) | label
     if declared.origin_size:
-        x, y, width, height = values
+        x, y, width, height = (value * declared.scale for value in values)
         return _boxed([x, y, x + width, y + height], source) | label
     x, y, z = values
     diameter = _number(row[declared.diameter_mm], declared.diameter_mm, source) if declared.diameter_mm else None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assets.spec_layout import FileSource
+from assets.templates import stem
 from resources.findings import BadInputError, Code
 from resources.geometry import (
     GRID_TOLERANCE_VOXELS,
@@ -108,7 +109,7 @@ def open_source(raw_root: Path, path: str, source: FileSource) -> RawImage:
         BadInputError: The file cannot be used.
     """
     options = ReadOptions(
-        assume_orientation=source.assume_orientation, key=source.key, axes=source.axes, spacing_mm=source.spacing_mm
+        assume_orientation=source.assume_orientation, key=_key(source, path), axes=source.axes, spacing_mm=source.spacing_mm
     )
     return open_image(raw_root / path, name=path, options=options)
 
@@ -119,7 +120,7 @@ def open_on_grid(raw_root: Path, path: str, source: FileSource, grid: Opened) ->
     Raises:
         BadInputError: The file cannot be used, or its stored shape is another.
     """
-    options = replace(_FROM_LABELS, key=source.key, axes=source.axes)
+    options = replace(_FROM_LABELS, key=_key(source, path), axes=source.axes)
     image = open_image(raw_root / path, name=path, options=options)
     if image.shape != grid.image.shape:
         detail = f"the array is {image.shape}, but {grid.path}, whose geometry it takes, is {grid.image.shape} as stored"
@@ -132,6 +133,11 @@ def open_on_grid(raw_root: Path, path: str, source: FileSource, grid: Opened) ->
         spacing_known=grid.image.spacing_known,
         findings=(),
     )
+
+
+def _key(source: FileSource, path: str) -> str | None:
+    """The array a source names; some containers call their arrays after the file."""
+    return source.key and source.key.replace("{stem}", stem(PurePosixPath(path).name))
 
 
 def require_same_grid(image: Opened, label: Opened) -> None:

@@ -45,11 +45,17 @@ def _copy_header(repair: Repair, opened: Opened, series: Mapping[str, Opened]) -
     if source is None or source.image.shape != image.shape:
         return opened
     apart = grid_distance_voxels(source.image.affine_ras_mm, image.affine_ras_mm, image.shape)
-    if apart <= GRID_TOLERANCE_VOXELS:
+    same_space = source.image.space == image.space
+    if same_space and apart <= GRID_TOLERANCE_VOXELS:
         return opened
-    detail = f"its geometry, up to {apart:.4g} voxels away, was replaced by that of {source.path}: {repair.reason}"
+    where = f", up to {apart:.4g} voxels away," if same_space else f" in {image.space} space"
+    detail = f"its geometry{where} was replaced by that of {source.path}: {repair.reason}"
     said = (*image.findings, finding(Code.REPAIRED, detail, file=opened.path))
-    return Opened.of(opened.path, replace(image, affine_ras_mm=source.image.affine_ras_mm, findings=said))
+    geometry = {
+        name: getattr(source.image, name)
+        for name in ("affine_ras_mm", "space", "third_axis", "spacing_known", "orientation_known")
+    }
+    return Opened.of(opened.path, replace(image, **geometry, findings=said))
 
 
 def _change_values(repair: Repair, opened: Opened) -> RawImage:

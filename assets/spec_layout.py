@@ -61,13 +61,16 @@ class FileSource(Part):
     Attributes:
         path: Pattern under the raw folder, with `{subject}` and, where there are several, `{scan}`; more than one where
             the same file goes by several names, of which each scan has one.
-        key: Name of the array inside a container such as HDF5.
+        header: DICOM keyword -> regular expression of its whole value: a DICOM file whose header says something else is not
+            this source's, whatever its name. A file that does not have the element is.
+        key: Name of the array inside a container such as HDF5; `{stem}` in it reads as the file's name without its ending.
         axes: Order of the stored axes, e.g. `xyt` for a film stored as a volume.
         spacing_mm: Spacing along x, y (and z) for files that do not say.
         assume_orientation: Direction in which the stored indices grow, e.g. `LPS`, for files that do not say.
     """
 
     path: Patterns = ()
+    header: dict[str, Regex] = Field(default_factory=dict)
     key: str | None = None
     axes: Axes | None = None
     spacing_mm: tuple[float, ...] | None = None

@@ -78,6 +78,7 @@ class Objects(Part):
         origin_size: Columns x, y, width, height in pixels.
         centre_lps_mm: Columns x, y, z in DICOM's frame, with `diameter_mm`.
         diameter_mm: Column.
+        scale: What the pixels are multiplied by, where they were counted on a picture of another size.
         label: Column with the name of the object's class; the one label of the spec if not given.
         labels: What the column says -> the label's name.
         separator: Between columns.
@@ -91,6 +92,7 @@ class Objects(Part):
     origin_size: Annotated[tuple[str, str, str, str] | None, BeforeValidator(_columns)] = None
     centre_lps_mm: Annotated[tuple[str, str, str] | None, BeforeValidator(_columns)] = None
     diameter_mm: str = ""
+    scale: float = Field(default=1, gt=0)
     label: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
     separator: str = ","
@@ -115,6 +117,9 @@ class MdsMeta(Part):
     total: int | None = None
 
 
+File = Literal["source_file", "label_file", "mask_file", "seg_file", "bbox_file"]
+
+
 class Mds(Part):
     """How a dataset appears in MDS-Bench (arXiv 2607.04694): which files are its targets, and what their records say.
 
@@ -128,12 +133,18 @@ class Mds(Part):
         classes: Names of the classes, in order of their ids, the background among them where it is counted.
         target: Series, or label maps, whose files are the targets; the first series if not given.
         targets: How many targets the published sample has.
-        manifest: The sample's list of targets under the folder that holds the raw folder; the first files in order of
-            their paths where there is none.
-        prefix: What stands before a path in a record.
+        manifest: The sample's list of targets, in the raw folder or beside it; the first files in order of their paths
+            where there is none.
+        prefix: What stands before a path in a record and in the manifest, unless the path begins with it.
+        source: Path of a target in the public copy, where that is laid out otherwise than the raw folder.
         subject_id: Of a record.
-        files: `label_file`, `mask_file`, `seg_file`, `bbox_file` -> a template, or `labels:NAME` or `series:NAME` for a file of
-            the same scan; none is written for a key that is absent.
+        files: `source_file`, `label_file`, `mask_file`, `seg_file`, `bbox_file` -> a template, or `labels:NAME` or
+            `series:NAME` for a file of the same scan. The source file is the target itself if not given; none of the others
+            is written for a key that is absent. The series or label map that `source_file` names is the one that is drawn.
+        extra: Further keys of `extra`, or other values for those that are written.
+        annotation_type: Of the media; the variant if not given.
+        plane: In which a volume is drawn; axial, where it has that plane, if not given.
+        window: Least and greatest value that are told apart in a picture; by modality and anatomy if not given.
         meta: For `data_meta.json`.
     """
 
@@ -148,6 +159,34 @@ class Mds(Part):
     targets: int = 20
     manifest: str = "random.txt"
     prefix: str = "data/"
+    source: Template = "{path}"
     subject_id: Template = "{subject}"
-    files: dict[Literal["label_file", "mask_file", "seg_file", "bbox_file"], Template] = Field(default_factory=dict)
+    files: dict[File, Template] = Field(default_factory=dict)
+    extra: dict[str, Template] = Field(default_factory=dict)
+    annotation_type: str = ""
+    plane: Literal["", "axial", "coronal", "sagittal"] = ""
+    window: tuple[float, float] | None = None
     meta: MdsMeta = Field(default_factory=MdsMeta)
+
+    @model_validator(mode="after")
+    def _is_of_its_task(self) -> Self:
+        if self.variant not in _VARIANTS[self.task]:
+            raise ValueError(f"the variants of {self.task} are {', '.join(_VARIANTS[self.task])}, not {self.variant}")
+        if self.window is not None and not self.window[0] < self.window[1]:
+            raise ValueError(f"a window has a least and a greatest value, not {self.window}")
+        return self
+
+    @property
+    def references(self) -> set[tuple[str, str]]:
+        """(`series` or `labels`, name) of everything that `files` names."""
+        return {
+            (kind, name) for kind, _, name in (text.partition(":") for text in self.files.values()) if kind in _KINDS and name
+        }
+
+
+_KINDS = ("series", "labels")
+_VARIANTS = {
+    "classification": ("multiclass", "multilabel", "exam_level"),
+    "segmentation": ("2d_coco", "2d_mask", "3d_mask", "video_coco"),
+    "detection": ("2d", "3d", "video"),
+}

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.junk import copied_from, is_partial_download, junk_reason
-from assets.raw.claims import Claims
+from assets.raw.claims import Claim, Claims
+from assets.raw.headers import Headers
 from assets.raw.listing import compare_listing
 from assets.raw.scans import SubjectFiles, raw_scans
 from assets.raw.tree import ONLY_SCAN, SYNTHETIC_MARKER, FileEntry, RawScan, RawSubject, RawTree, natural_key
@@ -96,6 +97,7 @@ class _Sorter:
 
     def __post_init__(self) -> None:
         self.claims = Claims(self.spec)
+        self.headers = Headers(self.spec, self.root)
 
     def place(self, path: str, status: os.stat_result | OSError) -> None:
         """Decide what one file is."""
@@ -103,24 +105,27 @@ class _Sorter:
         if path == SYNTHETIC_MARKER:
             self.synthetic = True
             self.files[path] = FileEntry(path, size, mtime, "ignored", reason="marks the folder as made-up data")
-        elif not self._claim(path, size, mtime, status):
-            self._set_aside(path, size, mtime)
+            return
+        claims = list(self.claims.of(path))
+        fitting, unfit = self.headers.fitting(claims, path)
+        if fitting:
+            self._claim(fitting, path, size, mtime, status)
+        else:
+            self._set_aside(path, size, mtime, unfit)
 
-    def _claim(self, path: str, size: int, mtime: int, status: os.stat_result | OSError) -> bool:
-        claimed = False
-        for claim in self.claims.of(path):
+    def _claim(self, claims: Sequence[Claim], path: str, size: int, mtime: int, status: os.stat_result | OSError) -> None:
+        for number, claim in enumerate(claims):
             files = self.subjects.setdefault(claim.subject, SubjectFiles())
             files.add(claim, path)
-            if not claimed and isinstance(status, OSError):
+            if number == 0 and isinstance(status, OSError):
                 reason = f"cannot be read: {status.strerror}; check that the link or its permissions are right"
                 files.findings.append(finding(Code.UNREADABLE, reason, file=path))
             scan = "" if claim.role == "table" else claim.scan or ONLY_SCAN
             self.files[path] = FileEntry(path, size, mtime, "used", claim.role, claim.subject, scan)
-            claimed = True
-        return claimed
 
-    def _set_aside(self, path: str, size: int, mtime: int) -> None:
-        reason = junk_reason(path) or self.claims.why_ignored(path)
+    def _set_aside(self, path: str, size: int, mtime: int, unfit: str | None) -> None:
+        """A file that nothing claims; `unfit` says why a claim by its name does not hold."""
+        reason = junk_reason(path) or self.claims.why_ignored(path) or unfit
         if reason is None and is_partial_download(path):
             reason = "a download that did not finish; fetch the file again"
             self.findings.append(finding(Code.INCOMPLETE_DOWNLOAD, reason, file=path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,7 +16,7 @@ _TOP = {
 }  # fmt: skip
 
 
-def _write(folder: Path, **files: dict[str, object]) -> Path:
+def _write(folder: Path, **files: dict[str, Any]) -> Path:
     for name, content in files.items():
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
     return folder / "toy.yaml"

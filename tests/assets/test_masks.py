@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import h5py
 import nibabel as nib
 import numpy as np
 import pytest
+from PIL import Image
 
 from assets.label_maps import RasLabels, read_labels
 from assets.masks import as_mask, merged
-from assets.opened import Opened, open_source
+from assets.opened import Opened, open_source, require_same_grid
 from assets.repairs import repaired
 from assets.spec import DatasetSpec
 from assets.spec_layout import LabelsSource
@@ -112,6 +114,30 @@ def test_a_copied_header_is_told_and_only_where_it_differs(tmp_path: Path) -> No
         opened = repaired(declared, "all", labels_file(tmp_path, np.ones(SHAPE, np.uint8), affine), {"ct": image})
         assert np.allclose(opened.affine_ras_mm, AFFINE)
         assert [f.code for f in opened.image.findings if f.code is Code.REPAIRED] == codes
+
+
+def test_a_picture_drawn_over_a_slice_takes_its_place_in_the_patient(tmp_path: Path) -> None:
+    declared = spec(repairs=[{"kind": "copy_header", "labels": "all", "series": "ct", "reason": "a PNG has none"}])
+    nib.save(nib.Nifti1Image(np.zeros((9, 8, 1), np.int16), AFFINE), tmp_path / "ct.nii.gz")
+    Image.fromarray(np.eye(8, 9, dtype=np.uint8)).save(tmp_path / "seg.png")
+    source = LabelsSource(path=("x",))
+    image = Opened.of("ct.nii.gz", open_source(tmp_path, "ct.nii.gz", source))
+    drawn = Opened.of("seg.png", open_source(tmp_path, "seg.png", source))
+    with pytest.raises(BadInputError, match="picture space"):
+        require_same_grid(image, drawn)
+    mended = repaired(declared, "all", drawn, {"ct": image})
+    require_same_grid(image, mended)
+    (said,) = [f for f in mended.image.findings if f.code is Code.REPAIRED]
+    assert said.detail == "its geometry in picture space was replaced by that of ct.nii.gz: a PNG has none"
+    assert (mended.axes.space, mended.spacing_mm) == ("patient", (1.0, 1.5, 2.0))
+
+
+def test_an_array_may_be_called_after_its_file(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "case_07.h5", "w") as file:
+        file["case_07/image"] = np.full((6, 5), 3, np.uint8)
+        file["case_07/mask"] = np.full((4, 5), 1, np.uint8)
+    source = LabelsSource(path=("x",), key="{stem}/image", axes="yx")
+    assert open_source(tmp_path, "case_07.h5", source).shape == (5, 6, 1)
 
 
 @pytest.mark.parametrize(

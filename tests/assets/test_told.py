@@ -144,3 +144,13 @@ def test_boxes_by_size_and_rows_without_any(tmp_path: Path) -> None:
     assert rows.select("subject", "label", "min_px", "max_px").rows() == [("u1", "lung opacity", [10.0, 20.0], [15.0, 27.5])]
     assert [f.code for f in findings] == [Code.OBJECT_UNUSABLE] * 2
     assert ["no area" in findings[0].detail, "'a'" in findings[1].detail] == [True, True]
+
+
+def test_boxes_counted_on_a_smaller_picture_are_scaled(tmp_path: Path) -> None:
+    touch(tmp_path, "u1.dcm")
+    (tmp_path / "small.csv").write_text("name,x0,y0,w,h\nu1,10,20,5,7\n")
+    objects = {"file": "small.csv", "key": "name", "match": "{subject}", "origin_size": ["x0", "y0", "w", "h"], "scale": 4}
+    declared = spec({"subject": r"u\d", "series": {"xray": "{subject}.dcm"}}, labels={1: "heart"}, objects=objects)
+    tree = discover(declared, tmp_path)
+    rows, _ = objects_table(declared, tree, all_of(tree))
+    assert rows.select("min_px", "max_px").rows() == [([40.0, 80.0], [60.0, 108.0])]

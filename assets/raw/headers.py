@@ -1,0 +1,67 @@
+"""Holds the claims of DICOM files against what their headers say: names do not tell an image from a structure set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from assets.raw.claims import Claim
+from assets.spec import DatasetSpec
+
+
+@dataclass(frozen=True)
+class Headers:
+    """What the spec's series and label maps ask of the headers of their files.
+
+    Attributes:
+        spec: The dataset.
+        root: Its raw folder.
+    """
+
+    spec: DatasetSpec
+    root: Path
+
+    @cached_property
+    def _asked(self) -> dict[tuple[str, str], Mapping[str, str]]:
+        layout = self.spec.layout
+        asked: dict[tuple[str, str], Mapping[str, str]] = {
+            **{("image", name): source.header for name, source in layout.series.items()},
+            **{("labels", name): source.header for name, source in layout.labels.items()},
+        }
+        return asked
+
+    def fitting(self, claims: Sequence[Claim], path: str) -> tuple[list[Claim], str | None]:
+        """The claims that the file's header allows and, if it allows none of several, why.
+
+        A file that is no DICOM file, or does not have an element that is asked for, stays claimed: what is wrong with it is for
+        its reader to tell.
+        """
+        keywords = {keyword for claim in claims for keyword in self._asked.get((claim.role, claim.name), ())}
+        if not keywords:
+            return list(claims), None
+        values = _read(self.root / path, keywords)
+        fits, unfit = [], None
+        for claim in claims:
+            refusal = _refusal(claim, self._asked.get((claim.role, claim.name), {}), values)
+            if refusal is None:
+                fits.append(claim)
+            else:
+                unfit = unfit or refusal
+        return fits, unfit
+
+
+def _refusal(claim: Claim, asked: Mapping[str, str], values: Mapping[str, str]) -> str | None:
+    for keyword, expression in asked.items():
+        value = values.get(keyword)
+        if value is not None and re.fullmatch(expression, value) is None:
+            return f"its DICOM {keyword} is {value}, and {claim.name} is of {expression}"
+    return None
+
+
+def _read(path: Path, keywords: set[str]) -> Mapping[str, str]:
+    from resources.readers.dicom.tags import read_tags  # noqa: PLC0415  # pydicom is loaded for DICOM datasets alone
+
+    return read_tags(path, keywords) or {}

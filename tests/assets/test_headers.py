@@ -1,0 +1,72 @@
+"""DICOM files that are told apart by their headers, not by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assets.raw import discover
+from assets.spec import DatasetSpec
+from resources.readers.dicom.tags import read_tag, read_tags
+from tests.data_makers.dicom_files import Instance, slice_of, structure_set, write_dicom
+
+
+def spec(**series: Any) -> DatasetSpec:
+    sources = {name: {"path": "{subject}/{scan}.dcm"} | source for name, source in series.items()}
+    content = {
+        "slug": "toy", "name": "Toy", "version": "1", "licence": "CC0-1.0", "access": "open", "modality": "CT", "anatomy": "none",
+        "description": "made up", "sources": [], "layout": {"subject": r"p\d", "scan": r"[a-z0-9]+", "series": sources},
+    }  # fmt: skip
+    return DatasetSpec.model_validate(content)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    pixels = np.ones((4, 5), np.int16)
+    write_dicom(tmp_path / "p1/a.dcm", slice_of(Instance("p1", "s", "axial"), pixels))
+    write_dicom(tmp_path / "p1/b.dcm", structure_set(Instance("p1", "s", "rois", modality="RTSTRUCT"), ["Heart"]))
+    write_dicom(tmp_path / "p1/c.dcm", slice_of(Instance("p1", "s", "pet", modality="PT"), pixels))
+    (tmp_path / "p1/d.dcm").write_bytes(b"no DICOM at all")
+    return tmp_path
+
+
+def test_a_file_whose_header_says_otherwise_is_not_taken_and_the_reason_is_told(root: Path) -> None:
+    tree = discover(spec(slice={"header": {"Modality": "CT"}}), root)
+    assert [scan.scan for scan in tree.subjects["p1"].scans] == ["a", "d"]
+    reasons = {f.path: f.reason for f in tree.files if f.state == "ignored"}
+    assert reasons == {
+        "p1/b.dcm": "its DICOM Modality is RTSTRUCT, and slice is of CT",
+        "p1/c.dcm": "its DICOM Modality is PT, and slice is of CT",
+    }
+    assert tree.findings == ()
+
+
+def test_headers_distribute_files_of_one_pattern_to_series(root: Path) -> None:
+    declared = spec(
+        ct={"header": {"Modality": "CT"}, "required": False}, pet={"header": {"Modality": "PT|NM"}, "required": False}
+    )
+    scans = {scan.scan: scan.series for scan in discover(declared, root).subjects["p1"].scans}
+    assert scans == {"a": {"ct": "p1/a.dcm"}, "c": {"pet": "p1/c.dcm"}, "d": {"ct": "p1/d.dcm", "pet": "p1/d.dcm"}}
+
+
+def test_every_element_that_is_asked_for_must_fit(root: Path) -> None:
+    declared = spec(slice={"header": {"Modality": "CT|PT", "SeriesDescription": "ax.*", "PatientName": "somebody"}})
+    assert [scan.scan for scan in discover(declared, root).subjects["p1"].scans] == ["a", "d"]
+
+
+def test_values_are_read_up_to_the_last_one_that_is_asked_for(root: Path) -> None:
+    assert read_tags(root / "p1/a.dcm", ["Modality", "PatientID", "PatientName", "Rows"]) == {
+        "Modality": "CT",
+        "PatientID": "p1",
+        "Rows": "4",
+    }
+    cut = root / "p1/cut.dcm"
+    cut.write_bytes((root / "p1/a.dcm").read_bytes()[:700])
+    assert read_tag(cut, "Modality") == "CT"
+    assert read_tag(root / "p1/d.dcm", "Modality") is None
+    assert read_tag(root / "p1/none.dcm", "Modality") is None
+    with pytest.raises(ValueError, match="DICOM has no keyword Modalty"):
+        read_tag(root / "p1/a.dcm", "Modalty")
