@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from assets.mds.naming import class_ids
 from assets.spec_layout import Part, RawLayout, Regex, spelled_out
 from assets.spec_mds import Classes, Mds, Objects
 from assets.spec_sources import Source
@@ -275,6 +276,33 @@ class DatasetSpec(Part):
         if self.layout.landmarks and not self.landmarks:
             raise ValueError("there are landmark files but no `landmarks` that name them")
         return self
+
+    @model_validator(mode="after")
+    def _mds_is_of_this_dataset(self) -> Self:
+        if self.mds is None:
+            return self
+        known = {("series", name) for name in self.layout.series} | {("labels", name) for name in self.layout.labels}
+        strangers = self.mds.references - known
+        strangers |= {("target", name) for name in self.mds.target if name not in {name for _, name in known}}
+        if strangers:
+            raise ValueError(f"the mds block names what is not declared: {sorted(strangers)}")
+        for task, name, part in (("classification", "classes", self.classes), ("detection", "objects", self.objects)):
+            if self.mds.task == task and part is None:
+                raise ValueError(f"records of {task} need `{name}`, which the spec does not have")
+        self.mds_classes()
+        return self
+
+    def mds_classes(self) -> dict[int, int]:
+        """Label id, or class id where classes are told -> id in MDS-Bench; empty without an `mds` block.
+
+        Raises:
+            ClassesUnclearError: It cannot be told which is which.
+        """
+        if self.mds is None:
+            return {}
+        if self.mds.task == "classification" and self.classes is not None:
+            return class_ids({n: (name,) for n, name in enumerate(self.classes.names)}, self.mds.classes)
+        return class_ids({n: (label.name, *label.aliases) for n, label in self.labels.items()}, self.mds.classes)
 
     @property
     def raw_name(self) -> str:
