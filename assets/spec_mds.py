@@ -78,6 +78,7 @@ class Objects(Part):
         origin_size: Columns x, y, width, height in pixels.
         centre_lps_mm: Columns x, y, z in DICOM's frame, with `diameter_mm`.
         diameter_mm: Column.
+        scale: What the pixels are multiplied by, where they were counted on a picture of another size.
         label: Column with the name of the object's class; the one label of the spec if not given.
         labels: What the column says -> the label's name.
         separator: Between columns.
@@ -91,6 +92,7 @@ class Objects(Part):
     origin_size: Annotated[tuple[str, str, str, str] | None, BeforeValidator(_columns)] = None
     centre_lps_mm: Annotated[tuple[str, str, str] | None, BeforeValidator(_columns)] = None
     diameter_mm: str = ""
+    scale: float = Field(default=1, gt=0)
     label: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
     separator: str = ","
