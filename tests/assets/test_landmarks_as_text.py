@@ -130,7 +130,8 @@ def test_what_does_not_matter_in_a_text(text: str, tmp_path: Path) -> None:
         (text_of([(40, 3), *PIXELS[1:]]), r"sella, pixel \(40, 3\), is at \(0, 40, 46\)"),
         (text_of([(-0.6, 3), *PIXELS[1:]]), r"outside of xray, which has the shape \(1, 40, 50\)"),
         (text_of([(3, 49.6), (3, 51), (3, 52), (99, 1), *PIXELS[4:]]), "sella.*nasion.*orbitale.*and 1 more"),
-        (text_of([(3, "1e300"), *PIXELS[1:]]), "sella"),
+        (text_of([(3, "1e90"), *PIXELS[1:]]), "outside of xray.*sella"),
+        (text_of([(3, "1e999"), *PIXELS[1:]]), "line 1 should give sella"),
     ],
 )
 def test_a_text_that_is_wrong_is_refused(text: str, said: str, tmp_path: Path) -> None:

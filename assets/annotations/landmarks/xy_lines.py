@@ -15,7 +15,7 @@ from assets.annotations.landmarks.grid import SeriesGrid
 from assets.annotations.landmarks.points import Points
 from resources.findings import BadInputError, Code
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?"
 _POINT = re.compile(rf"\s*({_NUMBER})\s*,\s*({_NUMBER})\s*")
 
 
