@@ -11,6 +11,9 @@ _HDF5 = b"\x89HDF\r\n\x1a\n"
 _PNM = re.compile(rb"P[1-6][\s#]")
 BMP_HEADER_SIZES = frozenset({12, 40, 52, 56, 64, 108, 124})
 
+NPY_SUFFIXES = frozenset({".npy"})
+NPZ_SUFFIXES = frozenset({".npz"})
+MAT_SUFFIXES = frozenset({".mat"})
 PNG_SUFFIXES = frozenset({".png"})
 JPEG_SUFFIXES = frozenset({".jpg", ".jpeg", ".jpe", ".jfif"})
 GIF_SUFFIXES = frozenset({".gif"})
@@ -47,3 +50,19 @@ def is_bmp(head: bytes) -> bool:
 def is_pnm(head: bytes) -> bool:
     """PBM, PGM or PPM, as text or bytes."""
     return _PNM.match(head) is not None
+
+
+def is_npy(head: bytes) -> bool:
+    """NumPy's magic."""
+    return head.startswith(b"\x93NUMPY")
+
+
+def is_npz(head: bytes) -> bool:
+    """A ZIP archive whose first file is an array of NumPy's."""
+    name_length = int.from_bytes(head[26:28], "little")
+    return head.startswith(b"PK\x03\x04") and head[30 : 30 + name_length].endswith(b".npy")
+
+
+def is_mat(head: bytes) -> bool:
+    """Version 1.0 of the format that MATLAB calls 5, in either byte order; 7.3 says 2.0 there and is HDF5."""
+    return head[124:128] in {b"\x00\x01IM", b"\x01\x00MI"}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from resources.findings import Code, Finding, finding
-from resources.readers import bitmap, declared, itk, magic, metaimage, nifti, nrrd
+from resources.readers import bitmap, declared, itk, magic, matlab, metaimage, nifti, npy, nrrd
 from resources.readers.arrays import ArrayInfo
 from resources.readers.dicom import door as dicom
 from resources.readers.image import RawImage
@@ -56,6 +56,9 @@ READERS: tuple[Reader, ...] = (
         arrays=isolated("hdf5", "list_hdf5"),
         knows_axes=True,
     ),
+    Reader("MATLAB", magic.MAT_SUFFIXES, magic.is_mat, matlab.open_mat, arrays=matlab.list_mat, knows_axes=True),
+    Reader("NPY", magic.NPY_SUFFIXES, magic.is_npy, npy.open_npy, arrays=npy.list_npy, knows_axes=True),
+    Reader("NPZ", magic.NPZ_SUFFIXES, magic.is_npz, npy.open_npz, arrays=npy.list_npz, knows_axes=True),
     Reader("PNG", magic.PNG_SUFFIXES, magic.is_png, bitmap.open_bitmap, knows_axes=True),
     Reader("JPEG", magic.JPEG_SUFFIXES, magic.is_jpeg, bitmap.open_bitmap, knows_axes=True),
     Reader("GIF", magic.GIF_SUFFIXES, magic.is_gif, bitmap.open_bitmap, knows_axes=True),
