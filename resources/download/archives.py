@@ -115,7 +115,7 @@ class Extractor:
         except broken as error:
             raise ArchiveError(f"it is damaged, or not what its name says ({type(error).__name__}: {error})") from None
         finally:
-            sink.record.flush()
+            sink.record.flush(sink.folder)
 
     def _open_nested(self, sink: Sink, deepest: int) -> None:
         """Open the archives among the members, then those among theirs; each goes into a folder of its name."""

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from resources import durable
+from resources.download.safe import make_safe
 
-_BATCH_FILES = 256
+_BATCH_FILES = 1000
 _BATCH_BYTES = 64 << 20
 
 
@@ -75,41 +76,35 @@ class MemberRecord:
         lines = [_line({"unpacking": self._identity}), *(_line(_said(file)) for file in self.files.values())]
         durable.write_bytes(self.path, b"".join(lines))
 
-    def add(self, file: Unpacked, lies: Path) -> None:
-        """Note a file that is written; it counts once a batch is safe."""
-        self._pending.append((file, lies))
+    def add(self, file: Unpacked, root: Path) -> None:
+        """Note a file that is written below `root`; it counts once a batch is safe."""
+        self._pending.append((file, root / file.path))
         self._pending_bytes += file.size
         if len(self._pending) >= _BATCH_FILES or self._pending_bytes >= _BATCH_BYTES:
-            self.flush()
+            self.flush(root)
 
-    def flush(self) -> None:
-        """Make the noted files safe, then record them."""
+    def flush(self, root: Path) -> None:
+        """Make the noted files, which lie below `root`, safe, then record them."""
         if not self._pending:
             return
-        for _, lies in self._pending:
-            durable.sync(lies)
-        for folder in {lies.parent for _, lies in self._pending}:
-            durable.sync(folder)
+        make_safe([lies for _, lies in self._pending], root)
         append_lines(self.path, b"".join(_line(_said(file)) for file, _ in self._pending))
         self.files |= {file.path: file for file, _ in self._pending}
         self._pending, self._pending_bytes = [], 0
 
     def note_opened(self, path: str) -> None:
         """Record that a nested archive is unpacked; it may be removed after this."""
-        self.flush()
         append_lines(self.path, _line({"opened": path}))
         self.opened.add(path)
         self.files.pop(path, None)
 
     def note_listed(self) -> None:
         """Record that all members of the outer archive are recorded."""
-        self.flush()
         append_lines(self.path, _line({"listed": len(self.files)}))
         self.listed = True
 
     def finish(self) -> None:
         """Record that this is all."""
-        self.flush()
         append_lines(self.path, _line({"complete": len(self.files)}))
         self.complete = True
 

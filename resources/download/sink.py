@@ -161,8 +161,8 @@ class Writer(AbstractContextManager["Writer"]):
     def __enter__(self) -> Self:
         self._sink.proceed()
         try:
-            durable.make_folder(self._target.parent)
             durable.observe("write", self._target)
+            self._target.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._target.open("wb")
         except OSError as error:
             raise disk_error(self._target, error) from None
@@ -196,7 +196,8 @@ class Writer(AbstractContextManager["Writer"]):
         if self._size is not None and self._count != self._size:
             raise ArchiveError(f"{self._path!r} has {self._count:,} bytes, the archive says {self._size:,}")
         try:
-            self._sink.record.add(Unpacked(self._path, self._count, self._hash.hexdigest(), self._sink.inside), self._target)
+            file = Unpacked(self._path, self._count, self._hash.hexdigest(), self._sink.inside)
+            self._sink.record.add(file, self._sink.folder)
         except OSError as failure:
             raise disk_error(self._target, failure) from None
 

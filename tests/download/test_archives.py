@@ -486,6 +486,7 @@ def test_wherever_it_is_killed_the_next_run_finishes(tmp_path: Path, kind: str, 
     path = pack(tmp_path / kind, {"a/1": b"1" * 10, "a/2": b"2" * 20, "b.zip": inner})
     expected = {"a/1": b"1" * 10, "a/2": b"2" * 20, "b/x": b"x", "b/y": b"y" * 50}
     monkeypatch.setattr("resources.download.members._BATCH_FILES", 2)
+    monkeypatch.setattr(os, "fsync", lambda _: None)
     for point in range(1, 200):
         box = Box(tmp_path / str(point))
         calls = 0
