@@ -27,7 +27,7 @@ def sniff(head: bytes) -> bool:
 
 
 def open_dicom(file: RawFile, options: ReadOptions) -> RawImage:
-    """Open one DICOM file: a multi-frame volume, a mosaic, a film or a single picture; raises as `volume.open_dicom`."""
+    """Open one DICOM file: a volume, a film, a picture, or a segmentation as a label map; raises as `volume.open_dicom`."""
     from resources.readers.dicom import volume  # noqa: PLC0415  # see above
 
     return volume.open_dicom(file, options)

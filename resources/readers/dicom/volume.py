@@ -18,6 +18,7 @@ from resources.readers.dicom.guard import DEFAULT, Limits
 from resources.readers.dicom.pixels import FrameReader, open_frames
 from resources.readers.dicom.planes import Plane
 from resources.readers.dicom.rescale import apply_rescale
+from resources.readers.dicom.seg import open_seg
 from resources.readers.image import RawImage, Slab, SourceFile
 from resources.readers.slabs import check_bounds
 from resources.readers.source import RawFile, ReadOptions
@@ -168,14 +169,16 @@ def open_files(files: Sequence[DicomFile], path: Path, name: str, options: ReadO
 
 
 def open_dicom(file: RawFile, options: ReadOptions) -> RawImage:
-    """Open one DICOM file: a multi-frame volume, a mosaic, a film or a single picture.
+    """Open one DICOM file: a multi-frame volume, a mosaic, a film, a single picture, or a segmentation as a map of its segments.
 
     Raises:
         BadInputError: It is no image, or cannot be used.
     """
     found = read_file(file)
+    if found.kind == "segmentation":
+        return open_seg(file.path, name=file.name, options=options).label_map()
     if found.kind != "image":
-        advice = {"segmentation": "open_seg", "structure set": "read_rtstruct", "report": "read_sr_measurements"}
+        advice = {"structure set": "read_rtstruct", "report": "read_sr_measurements"}
         how = f"; it is read by {advice[found.kind]}" if found.kind in advice else ""
         raise file.bad(Code.NOT_A_VOLUME, f"a DICOM {found.kind} ({found.key.modality or 'no modality'}), no image{how}")
     return open_files([found], file.path, file.name, options)
