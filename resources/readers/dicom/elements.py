@@ -242,11 +242,14 @@ class Elements:
                 return self._element(group << 16 | block << 8 | offset)
         return None
 
-    def _element(self, tag: int) -> RawDataElement | DataElement | None:
-        try:
-            return self.dataset.get_item(BaseTag(tag))
-        except KeyError:
+    def _element(self, number: int) -> RawDataElement | DataElement | None:
+        tag = BaseTag(number)
+        if tag not in self.dataset:
             return None
+        try:
+            return self.dataset.get_item(tag)
+        except PARSER_ERRORS as error:
+            raise self.parse_error(f"{keyword_for_tag(tag) or tag} cannot be read", error) from error
 
     def _value(self, keyword: str) -> Any:
         tag = BaseTag(_tag(keyword))

@@ -72,6 +72,7 @@ def measured(work: Any) -> tuple[Any, int]:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("private", [False, True])
 def test_a_deflated_bomb_is_refused_by_its_size(tmp_path: Path, private: bool) -> None:
     path = deflated_file(tmp_path / "bomb", 512 * MIB, 512 * MIB, private=private)
@@ -81,6 +82,7 @@ def test_a_deflated_bomb_is_refused_by_its_size(tmp_path: Path, private: bool) -
     assert peak < 80 * MIB
 
 
+@pytest.mark.slow
 def test_a_deflated_bomb_behind_the_pixels_is_not_inflated(tmp_path: Path) -> None:
     path = deflated_file(tmp_path / "bomb", 40, 512 * MIB)
     values, peak = measured(lambda: read_all(open_image(path)))
@@ -228,6 +230,7 @@ def fake(tmp_path: Path, work: str) -> tuple[str, ...]:
     return (str(module),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "reason"),
     [
@@ -279,7 +282,8 @@ def test_the_memory_of_a_decoder_is_limited() -> None:
     assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 
-def test_a_worker_is_used_again_and_ends_with_its_process() -> None:
+@pytest.mark.slow
+def test_a_worker_ends_with_its_process() -> None:
     code = (
         "from resources.readers.dicom import guard\n"
         "first = guard.Worker(1 << 31)\n"
