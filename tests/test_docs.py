@@ -12,6 +12,8 @@ import pytest
 
 from assets import tables
 from assets.annotations.boxes import sample_rule
+from assets.overview import markdown
+from assets.spec import load_catalog
 from resources.findings import Code, finding
 
 ROOT = Path(__file__).parent.parent
@@ -88,3 +90,8 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:", link)]
     assert [link for link in links if link and not (page.parent / link).exists()] == []
+
+
+def test_the_page_of_datasets_is_made_from_the_specs() -> None:
+    page = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
+    assert page == markdown(load_catalog()), "run `medfoundry list --markdown > docs/datasets.md`"

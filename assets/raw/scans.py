@@ -155,7 +155,8 @@ def _missing(claims: Claims, subject: str, name: RawScanName, scan: RawScan) -> 
                 shown = ", ".join(spec.labels[n].file_name for n in sorted(absent)[:5]) + (", ..." if len(absent) > 5 else "")
                 detail = f"{len(absent)} of {len(spec.labels)} masks of {labels} are missing: {shown}"
                 yield finding(Code.MISSING_LABELS, detail, file=Path(scan.labels[labels][0].path).parent.as_posix())
-    for landmarks in set(spec.layout.landmarks) & set(scan.landmarks):
-        if spec.layout.landmarks[landmarks].transform and landmarks not in scan.transforms:
+    for landmarks in sorted(set(spec.layout.landmarks) & set(scan.landmarks)):
+        points = spec.layout.landmarks[landmarks]
+        if points.transform and landmarks not in scan.transforms and subject not in points.exclude:
             path = claims.expected_path("transform", landmarks, subject, name)
             yield finding(Code.MISSING_IMAGE, f"the transform of {landmarks} is missing: not found at {path}", file=path)
