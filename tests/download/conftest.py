@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from resources.download import safe
 from resources.download.network import Network
 from resources.download.policy import Policy
 from resources.download.tokens import TOKENS
@@ -72,6 +73,13 @@ def no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.delenv("HF_ENDPOINT", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Syncing guards against a lost power supply, which no test here takes away; the killed processes of `test_kill` sync."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(safe, "_sync_file_system", lambda _: False)
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import os
 import random
 import re
 import shutil
@@ -458,7 +457,6 @@ def test_wherever_it_is_killed_every_raw_file_is_whole_and_the_next_run_finishes
     more = pack(tmp_path / "b.zip", {"images/3": B[:99], "labels/1": b"1"}).read_bytes()
     urls = [site.put("/p.csv", whole(A)), site.put("/a.tar.gz", whole(archive)), site.put("/b.zip", whole(more))]
     sources = [http(url) for url in urls]
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # a killed process, unlike a lost power supply, loses nothing unsynced
     expected = {"p.csv": A, "images/1": A, "images/2": B, "labels/1": b"1", "images/3": B[:99]}
     for point in range(1, 400):
         desk = Desk(tmp_path / str(point), site)
