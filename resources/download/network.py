@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -88,6 +89,7 @@ class Network:
         self.stop = stop
         self._local = threading.local()
         self._open: set[requests.Response] = set()
+        logging.getLogger("urllib3.connectionpool").addFilter(_is_public)
 
     @contextmanager
     def open(
@@ -200,6 +202,11 @@ class Network:
         if asked is not None and asked > self.policy.longest_asked_s:
             return DownloadError(f"{address}: {status}, the host asks to come back in {asked:.0f} s; run the command again then")
         return PassingError(f"{address}: {status}, the host is busy", wait_s=asked)
+
+
+def _is_public(record: logging.LogRecord) -> bool:
+    """Whether a line of the library's log may be written: its lines for debugging hold whole addresses, signatures included."""
+    return record.levelno > logging.DEBUG
 
 
 def _what_to_show(token: Token | None) -> str:

@@ -145,8 +145,8 @@ class Part:
         self.version = version
         with _disk(self.path):
             durable.make_folder(self.path.parent)
+            durable.remove_file(self.state_path)
             self._file = self.path.open("wb")
-            self._write_state()
 
     def write(self, chunk: bytes) -> None:
         """Append bytes.
@@ -162,15 +162,16 @@ class Part:
             if self.position - self.kept >= self._checkpoint_bytes:
                 self.checkpoint()
 
-    def checkpoint(self) -> None:
-        """Make the bytes so far safe, and record how many they are."""
+    def checkpoint(self, *, record: bool = True) -> None:
+        """Make the bytes so far safe, and record how many they are, which a file that is whole does not need."""
         if self._file is None or self.version is None:
             return
         with _disk(self.path):
             self._file.flush()
             os.fsync(self._file.fileno())
             self.kept = self.position
-            self._write_state()
+            if record:
+                self._write_state()
 
     def close(self) -> None:
         """Let go of the file; what is on the disk stays."""

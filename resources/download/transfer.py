@@ -66,10 +66,12 @@ class _Transfer:
     def attempt(self) -> Fetched:
         offset = self.part.resume(self._proceed)
         if offset == 0 or offset != self.file.published.size_bytes:
+            whole = False
             try:
                 self._transfer(offset)
+                whole = True
             finally:
-                self.part.checkpoint()
+                self.part.checkpoint(record=not whole)
         return self._verified()
 
     def _transfer(self, offset: int) -> None:

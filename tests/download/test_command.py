@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import sys
 from pathlib import Path
@@ -157,8 +158,14 @@ def test_an_interrupt_says_how_to_go_on(terminal: Terminal, site: Site) -> None:
 
 
 def test_no_token_is_written_shown_or_sent_elsewhere(
-    terminal: Terminal, site: Site, other_site: Site, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    terminal: Terminal,
+    site: Site,
+    other_site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.DEBUG)
     monkeypatch.setenv("HF_TOKEN", SECRET)
     monkeypatch.setenv("HF_ENDPOINT", site.url(""))
     archive = pack(terminal.root / "src/a.zip", {"x.nii.gz": CONTENT}).read_bytes()
@@ -176,7 +183,7 @@ def test_no_token_is_written_shown_or_sent_elsewhere(
     assert {request.headers.get("Authorization") for request in other_site.requests} == {None}
     assert files_below(terminal.root / "raw/kits23") == {"x.nii.gz": CONTENT}
     out, err = capfd.readouterr()
-    for text in (*outputs, out, err):
+    for text in (*outputs, out, err, caplog.text):
         assert SECRET not in text
         assert "s3cr3t-signature" not in text
     for path, content in files_below(terminal.root).items():
