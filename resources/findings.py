@@ -92,6 +92,7 @@ class Code(StrEnum):
     NONFINITE_VOXELS = "nonfinite-voxels"
     SLOPE_IGNORED = "slope-ignored"
     TRANSPARENCY = "transparency"
+    MIN_IS_WHITE = "min-is-white"
     EXIF_ORIENTATION = "exif-orientation"
     CONSTANT_IMAGE = "constant-image"
     NOT_WHOLE_LABELS = "non-integer-labels"
@@ -108,6 +109,7 @@ class Code(StrEnum):
     # What was made of it
     EXPECTATION_FAILED = "expectation-failed"
     SPLIT_SHARE = "split-share"
+    NO_RECORD = "no-record"
     OFFICIAL_SPLIT_UNKNOWN = "official-split-unknown"
 
 
@@ -144,12 +146,14 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.CONTOUR_SKIPPED: Severity.WARNING,
     Code.CONSTANT_IMAGE: Severity.WARNING,
     Code.TRANSPARENCY: Severity.WARNING,
+    Code.MIN_IS_WHITE: Severity.WARNING,
     Code.EXIF_ORIENTATION: Severity.WARNING,
     Code.LESION_WITHOUT_AXES: Severity.WARNING,
     Code.LESION_AT_BORDER: Severity.WARNING,
     Code.CLASS_UNKNOWN: Severity.WARNING,
     Code.OBJECT_UNUSABLE: Severity.WARNING,
     Code.SPLIT_SHARE: Severity.WARNING,
+    Code.NO_RECORD: Severity.WARNING,
     Code.OFFICIAL_SPLIT_UNKNOWN: Severity.WARNING,
 }
 """Severity where the place that finds it says nothing else; a code that is not listed is an error."""

@@ -88,6 +88,8 @@ class Layout:
                 Code.UNEXPECTED_DIMENSIONS,
                 f"axes are declared as {axes!r}, but the array has {len(extents)} of them: {tuple(extents)}",
             )
+        if not {"x", "y"} <= set(axes):
+            raise file.bad(Code.UNEXPECTED_DIMENSIONS, f"the axes of the array are {axes!r}; a picture has x and y")
         if min(extents) < 1:
             raise file.bad(Code.UNEXPECTED_DIMENSIONS, f"the array is empty: its shape is {tuple(extents)}")
         count = dict(zip(axes, extents, strict=True))

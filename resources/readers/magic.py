@@ -14,6 +14,7 @@ BMP_HEADER_SIZES = frozenset({12, 40, 52, 56, 64, 108, 124})
 NPY_SUFFIXES = frozenset({".npy"})
 NPZ_SUFFIXES = frozenset({".npz"})
 MAT_SUFFIXES = frozenset({".mat"})
+TIFF_SUFFIXES = frozenset({".tif", ".tiff", ".btf", ".tf8", ".lsm", ".svs", ".stk"})
 PNG_SUFFIXES = frozenset({".png"})
 JPEG_SUFFIXES = frozenset({".jpg", ".jpeg", ".jpe", ".jfif"})
 GIF_SUFFIXES = frozenset({".gif"})
@@ -66,3 +67,8 @@ def is_npz(head: bytes) -> bool:
 def is_mat(head: bytes) -> bool:
     """Version 1.0 of the format that MATLAB calls 5, in either byte order; 7.3 says 2.0 there and is HDF5."""
     return head[124:128] in {b"\x00\x01IM", b"\x01\x00MI"}
+
+
+def is_tiff(head: bytes) -> bool:
+    """Classic or big, in either byte order."""
+    return head[:4] in {b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"}
