@@ -6,7 +6,6 @@ A slab is a row of shards, so that a volume of any size needs a few slabs of mem
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,13 @@ import numpy.typing as npt
 from assets.measure.reorient import NO_VOXELS, SlabStatistics, gather_ras
 from resources.geometry import Reorientation
 from resources.ome_metadata import PATIENT, StoredAxes
-from resources.ome_zarr import SLAB, ContentHash, ImageWriter, slab_bounds
+from resources.ome_zarr import SLAB, ImageWriter, PendingWrite, slab_bounds
 from resources.readers.image import RawImage, Slab
 
 Array = npt.NDArray[Any]
 
-_hashing = ThreadPoolExecutor(max_workers=2, thread_name_prefix="content-hash")
+_BUFFERS = 3
+"""Slabs in RAS+ order: one is filled while others are hashed and compressed."""
 
 
 @dataclass
@@ -31,35 +31,30 @@ class StoredImage:
 
     Attributes:
         writer: Still open.
-        hash: Of the RAS+ voxels.
         statistics: Of the finite voxels.
     """
 
     writer: ImageWriter
-    hash: ContentHash
     statistics: SlabStatistics = NO_VOXELS
 
     @property
     def content_sha256(self) -> str:
         """Hash of the RAS+ voxels."""
-        return self.hash.hexdigest()
+        return self.writer.content.hexdigest()
 
 
 @dataclass
 class _Buffer:
-    """Memory for one slab in RAS+ order, and what still reads it."""
+    """Memory for one slab in RAS+ order, and the writing that still reads it."""
 
     memory: npt.NDArray[np.uint8]
-    written: Any = None
-    hashed: Future[None] | None = None
+    written: PendingWrite | None = None
 
     def wait(self) -> None:
         """Return once the buffer may be overwritten; raises what the writing raised."""
-        if self.written is not None:
-            self.written.result()
-        if self.hashed is not None:
-            self.hashed.result()
-        self.written = self.hashed = None
+        written, self.written = self.written, None
+        if written is not None:
+            written.result()
 
 
 def store_image(
@@ -80,18 +75,15 @@ def store_image(
     shape = reorientation.shape(image.shape)
     axis = reorientation.axes.index(image.slab_axis)
     bounds = slab_bounds(image.shape[image.slab_axis], flipped=reorientation.flips[axis])
-    stored = {
-        channel: StoredImage(ImageWriter(group, shape, image.dtype, axis, axes), ContentHash(shape, image.dtype))
-        for channel, group in groups.items()
-    }
+    stored = {channel: StoredImage(ImageWriter(group, shape, image.dtype, axis, axes)) for channel, group in groups.items()}
     plane = int(np.prod(shape)) // shape[axis]
     size = min(SLAB, shape[axis]) * plane * image.dtype.itemsize
-    buffers = [_Buffer(np.empty(size, np.uint8)) for _ in range(2)]
+    buffers = [_Buffer(np.empty(size, np.uint8)) for _ in range(_BUFFERS)]
     try:
         for slab in image.slabs(bounds):
             if slab.channel in stored:
                 _store_slab(slab, reorientation, shape, axis, stored[slab.channel], buffers[0])
-                buffers.reverse()
+                buffers.append(buffers.pop(0))
     finally:
         for buffer in buffers:
             buffer.wait()
@@ -114,7 +106,4 @@ def _store_slab(
     n_bytes = int(np.prod(extent)) * slab.voxels.dtype.itemsize
     block: Array = buffer.memory[:n_bytes].view(slab.voxels.dtype).reshape(extent)
     target.statistics += gather_ras(slab.voxels, reorientation.axes, reorientation.flips, block)
-    at = [0, 0, 0]
-    at[2 - axis] = start
-    buffer.hashed = _hashing.submit(target.hash.add, (at[0], at[1], at[2]), block)
     buffer.written = target.writer.write(start, block)

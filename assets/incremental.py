@@ -21,7 +21,7 @@ from resources.findings import RETRIED
 from resources.manifest import Manifest, SourceRecord
 
 CODE_VERSION: Mapping[str, int] = {
-    "volumes": 1,
+    "volumes": 2,
     "boxes": 1,
     "mask_sizes": 1,
     "lesion_sizes": 1,

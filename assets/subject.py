@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, ParamSpec
 
 import polars as pl
 
@@ -26,6 +28,8 @@ from resources.findings import Code, Finding, Severity
 from resources.layout import preview_path, scan_path, subject_table_path
 from resources.manifest import FileRecord, FindingRecord, Manifest, SourceRecord, StepRecord
 from resources.store import Staging
+
+P = ParamSpec("P")
 
 ANNOTATIONS: Mapping[str, Callable[[DatasetSpec, LabelMap], pl.DataFrame]] = {
     "boxes": boxes,
@@ -49,6 +53,8 @@ class SubjectBuild:
         staging: Where their files are.
         moved: Files and folders to be moved into place, by step.
         sealed: What those files hold, by step; they are on the disk.
+        aside: One thread, in which files are sealed while others are still made.
+        sealing: What it does, with the step it belongs to.
         tables: Table -> its rows; a step's own table has its name.
         volumes: The subject's `volumes` rows, computed now or before: what annotations are checked against.
         sources: The raw files.
@@ -62,12 +68,18 @@ class SubjectBuild:
     staging: Staging
     moved: dict[str, list[str]] = field(default_factory=dict)
     sealed: dict[str, tuple[FileRecord, ...]] = field(default_factory=dict)
+    aside: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1, thread_name_prefix="seal"))
+    sealing: list[tuple[str, Future[tuple[FileRecord, ...]]]] = field(default_factory=list)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     volumes: pl.DataFrame = field(default_factory=pl.DataFrame)
     sources: tuple[SourceRecord, ...] = ()
     findings: list[Finding] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     preview: bytes = b""
+
+    def begin(self, step: str, seal: Callable[P, tuple[FileRecord, ...]], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Seal some files of a step aside, which are complete."""
+        self.sealing.append((step, self.aside.submit(seal, *args, **kwargs)))
 
     @property
     def quarantined(self) -> bool:
@@ -84,19 +96,23 @@ def build_subject(
         OSError: The staging folder cannot be written, or a stored product that is needed cannot be read.
     """
     build = SubjectBuild(raw.subject, steps, staging)
-    if "volumes" in steps:
-        label_maps = _make_volumes(dataset, raw, build, synthetic=synthetic)
-    else:
-        label_maps = _recall_volumes(dataset, build, before)
-    if build.quarantined:
-        return build
-    for step in steps:
-        if step == "landmarks":
-            _locate(dataset, raw, build)
-        elif step != "volumes":
-            _annotate(dataset.spec, step, label_maps, build)
-    for step in steps:
-        build.sealed[step] = staging.seal(build.moved[step])
+    build.sealed = dict.fromkeys(steps, ())
+    with build.aside:
+        if "volumes" in steps:
+            label_maps = _make_volumes(dataset, raw, build, synthetic=synthetic)
+        else:
+            label_maps = _recall_volumes(dataset, build, before)
+        if build.quarantined:
+            return build
+        for step in steps:
+            if step == "landmarks":
+                _locate(dataset, raw, build)
+            elif step != "volumes":
+                _annotate(dataset.spec, step, label_maps, build)
+    for step, sealed in build.sealing:
+        build.sealed[step] += sealed.result()
+    if build.preview:
+        build.moved["volumes"].append(preview_path(build.subject))
     return build
 
 
@@ -111,13 +127,21 @@ def _make_volumes(dataset: Dataset, raw: RawSubject, build: SubjectBuild, *, syn
         return []
     table = made.table()
     build.volumes = table
-    build.preview = overlay_png(build.staging.folder, table, made.label_maps)
-    build.moved["volumes"] = [scan_path(raw.subject, scan.scan) for scan in raw.scans]
-    if build.preview:
-        build.staging.write_bytes(preview_path(raw.subject), build.preview)
-        build.moved["volumes"].append(preview_path(raw.subject))
+    scans = [scan_path(raw.subject, scan.scan) for scan in raw.scans]
+    build.moved["volumes"] = list(scans)
+    build.begin("volumes", build.staging.seal, scans, made.written)
+    build.begin("volumes", _draw, build, made.label_maps)
     _keep(build, "volumes", table, start)
     return made.label_maps
+
+
+def _draw(build: SubjectBuild, label_maps: list[LabelMap]) -> tuple[FileRecord, ...]:
+    """The preview, drawn and sealed while the annotations are made."""
+    build.preview = overlay_png(build.staging.folder, build.volumes, label_maps)
+    if not build.preview:
+        return ()
+    build.staging.write_bytes(preview_path(build.subject), build.preview)
+    return build.staging.seal([preview_path(build.subject)])
 
 
 def _sources(raw: RawSubject, made: SubjectVolumes) -> tuple[SourceRecord, ...]:
@@ -185,6 +209,7 @@ def _keep(build: SubjectBuild, step: str, table: pl.DataFrame, start: float, nam
     path = subject_table_path(name or step, build.subject)
     build.staging.write_table(path, table)
     build.moved[step].append(path)
+    build.begin(step, build.staging.seal, [path])
     build.tables[name or step] = table
     build.seconds[step] = time.perf_counter() - start
 

@@ -7,7 +7,8 @@ Images are streamed (`assets/image_stream.py`). Label maps are small once only t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from assets.repairs import repaired
 from assets.spec import DatasetSpec
 from assets.spec_layout import LabelsSource, SeriesSource
 from assets.tables import VOLUMES, frame
+from resources.files import Digest
 from resources.findings import BadInputError, Code, Finding, Severity, finding
 from resources.geometry import grid_distance_voxels, spacing_mm
 from resources.layout import labels_path, safe_name, scan_path, series_path
@@ -42,12 +44,14 @@ class SubjectVolumes:
         rows: `volumes` rows.
         label_maps: For the annotations.
         sources: Fingerprints of the files that were read to their end.
+        written: What stored files hold, of those that were hashed as they were written.
         findings: Everything worth saying; with an error among them nothing of the subject may be published.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     label_maps: list[LabelMap] = field(default_factory=list)
     sources: dict[str, SourceFile] = field(default_factory=dict)
+    written: dict[Path, Digest] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -125,9 +129,25 @@ class _ScanBuilder:
         yield [partial(self._repair_labels, name) for name in self.scan.labels]
         yield [partial(self._borrow_grid, name, source) for name, source in declared.items() if source.grid_of]
         yield [partial(self._compare_grids, name) for name in self.scan.labels]
-        yield [partial(self._read_labels, name) for name in self.scan.labels]
-        yield [partial(self._store_images, opened) for opened in self._distinct(masks=False)]
-        yield [partial(self._store_labels, name) for name in self.scan.labels]
+        yield [self._store_side_by_side]
+
+    def _store_side_by_side(self) -> None:
+        """Label maps in a thread of their own while images stream; what is said of them comes first, whoever is done first."""
+        labels, images = replace(self, made=SubjectVolumes()), replace(self, made=SubjectVolumes())
+        with ThreadPoolExecutor(1, thread_name_prefix="labels") as aside:
+            done = aside.submit(labels._store_all_labels)
+            images._attempt([partial(images._store_images, opened) for opened in self._distinct(masks=False)])
+            done.result()
+        self.made.findings += labels.made.findings + images.made.findings
+        self.made.sources |= labels.made.sources | images.made.sources
+        self.made.written |= images.made.written
+        self.made.rows += images.made.rows + labels.made.rows
+        self.made.label_maps += labels.made.label_maps
+
+    def _store_all_labels(self) -> None:
+        self._attempt([partial(self._read_labels, name) for name in self.scan.labels])
+        if not self.made.has_error:
+            self._attempt([partial(self._store_labels, name) for name in self.scan.labels])
 
     def _attempt(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
@@ -269,6 +289,7 @@ class _ScanBuilder:
         self.made.rows.append(row)
         affine = source.affine_ras_mm
         stored.writer.close(spacing_mm(affine).tolist(), affine[:3, 3].tolist(), source.attributes(row))
+        self.made.written |= stored.writer.written
 
     def _store_labels(self, name: str) -> None:
         series = self._series_of(name)[0]
@@ -294,12 +315,12 @@ class _ScanBuilder:
             affine[:3, 3].tolist(), attributes, source.axes,
         )  # fmt: skip
         self.made.rows.append(row)
-        self.made.label_maps.append(
-            LabelMap(
-                self.spec.slug, self.subject, self.scan.scan, series, name, _file_of(files), labels.crop, labels.offset_ijk,
-                labels.shape_ijk, source.spacing_mm, self.synthetic, source.image.space,
-            )
+        made = LabelMap(
+            self.spec.slug, self.subject, self.scan.scan, series, name, _file_of(files), labels.crop, labels.offset_ijk,
+            labels.shape_ijk, source.spacing_mm, self.synthetic, source.image.space,
         )  # fmt: skip
+        made.find_components()
+        self.made.label_maps.append(made)
 
     def _row(
         self, files: Sequence[Opened], series: str, kind: str, labels: str | None, path: str, dtype: str, content: str

@@ -18,10 +18,12 @@ from assets.dataset import Dataset, survey  # noqa: E402
 from assets.spec import load_catalog  # noqa: E402
 from resources.layout import Layout  # noqa: E402
 
+SPEC = load_catalog()["kits23"]
+
 
 def build(root: Path, *, workers: int | None = None) -> Any:
     """Survey a data root and build, judge and publish all its subjects; earlier products are removed by `forget`."""
-    found = survey(Dataset(load_catalog()["kits23"], Layout(root)))
+    found = survey(Dataset(SPEC, Layout(root)))
     plans = list(found.plans.values())
     outcomes = list(build_subjects(found, plans, lambda _tables, _volumes: {}, lambda _line: None, workers=workers))
     bad = [str(error.finding()) for outcome in outcomes for error in outcome.manifest.errors()]

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 
 from resources import durable
 from resources.manifest import FileRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What a file was given to hold: its size in bytes and the SHA-256 of them, hexadecimal."""
+
+    size: int
+    sha256: str
+
+
+NOTHING_KNOWN: Mapping[Path, Digest] = {}
 
 
 def files_below(path: Path) -> Iterator[Path]:
@@ -37,12 +50,27 @@ def has_size(path: Path, size: int) -> bool:
         return False
 
 
-def seal(root: Path, paths: Sequence[str]) -> tuple[FileRecord, ...]:
-    """Force the files and folders at `paths` below `root` to the disk and record the files."""
+def _recorded(root: Path, file: Path, digest: Digest) -> FileRecord:
+    if not has_size(file, digest.size):
+        raise OSError(errno.EIO, f"{digest.size} bytes were written, and now there are {file.stat().st_size}", str(file))
+    return FileRecord(path=file.relative_to(root).as_posix(), size=digest.size, sha256=digest.sha256)
+
+
+def seal(root: Path, paths: Sequence[str], known: Mapping[Path, Digest] = NOTHING_KNOWN) -> tuple[FileRecord, ...]:
+    """Force the files and folders at `paths` below `root` to the disk and record the files.
+
+    Args:
+        root: The folder.
+        paths: What to seal.
+        known: Files that were hashed as they were written: they are not read again.
+
+    Raises:
+        OSError: The disk failed; or a known file has another size than was written.
+    """
     records = []
     for path in paths:
         for file in files_below(root / path):
-            records.append(record_of(root, file))
+            records.append(_recorded(root, file, known[file]) if file in known else record_of(root, file))
             durable.sync(file)
         for folder, _, _ in os.walk(root / path, topdown=False):
             durable.sync(Path(folder))

@@ -1,4 +1,4 @@
-"""One volume on disk: a Zarr v3 array in an OME-Zarr 0.5 group, axes z, y, x, written and read through tensorstore.
+"""One volume on disk: a Zarr v3 array in an OME-Zarr 0.5 group, axes z, y, x, written by `shards.py`, read through tensorstore.
 
 Only this module knows that arrays are stored `[k, j, i]`; everywhere else they are `[i, j, k]` in RAS+ order. What is read is
 proven: every chunk and every shard index carries a CRC-32C, the metadata a SHA-256, and a shard that is missing is an error.
@@ -8,11 +8,9 @@ Layout and codecs are argued for in `docs/adr/001-store.md`.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from itertools import pairwise
-from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +19,10 @@ import numpy.typing as npt
 import tensorstore as ts
 
 from resources.content_hash import HASH_BLOCK, ContentHash
+from resources.files import Digest
 from resources.ome_metadata import ARRAY, CHECKSUM, DOCUMENT, PATIENT, StoredAxes, group_document, metadata_checksum, multiscale
+from resources.shards import SLAB, Grid, Packed, SharedShard, image_grid, label_grid, pack_chunks, slab_bounds, write_shard
+from resources.workers import Workers
 
 __all__ = [
     "HASH_BLOCK",
@@ -41,21 +42,10 @@ Shape = tuple[int, int, int]
 Array = npt.NDArray[Any]
 T = TypeVar("T")
 
-SLAB = 64
-"""Planes of one slab: a shard is this thick along the axis in which a volume is streamed."""
+_PARTS = 2
+"""Threads that share a shard, so that the last one of an image does not keep the others waiting."""
 
-_IMAGE_CHUNK = 32
-_THIN_CHUNK = 16
-_THIN_BELOW = 128
-"""The shortest axis, if it has fewer planes than this, else the slab axis is cut thin: there slices are slowest."""
-_LABEL_CHUNK = 64
-_SHARD_BYTES = 128 << 20
-"""A shard holds no more voxels than this many bytes, so that planes of any size can be compressed."""
-_IMAGE_LEVEL = 1
-_LABEL_LEVEL = 3
-
-_writing = ts.Context({"file_io_sync": False})
-"""The store syncs whole products before it commits them; syncing every shard as it is written would be twice."""
+_writers = Workers("shard")
 _reading = ts.Context({"cache_pool": {"total_bytes_limit": 64 << 20}})
 """Neighbouring slices share their chunks; a cached chunk is used only while its file is unchanged."""
 
@@ -64,82 +54,20 @@ class StoreDamagedError(Exception):
     """A stored product is not what was written; it must be rebuilt."""
 
 
-def slab_bounds(extent: int, *, flipped: bool) -> list[tuple[int, int]]:
-    """Ranges in stored order that are whole shards in RAS+ order.
-
-    Where the stored axis runs against the RAS+ axis the first range takes the remainder, so that every range still is one shard.
-    """
-    first = extent % SLAB or SLAB if flipped else SLAB
-    edges = [0, *range(min(first, extent), extent, SLAB), extent]
-    return list(pairwise(edges))
+def _create(array: Path, grid: Grid, names: Sequence[str]) -> None:
+    array.mkdir(parents=True)
+    (array / DOCUMENT).write_text(json.dumps(grid.document(names), indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _rounded(extent: int, chunk: int) -> int:
-    return -(-extent // chunk) * chunk
-
-
-def _image_grid(shape: Sequence[int], itemsize: int, slab_axis: int) -> tuple[list[int], list[int]]:
-    """Shard and chunk shape of an image; `shape` and `slab_axis` in stored order."""
-    shortest = int(np.argmin(shape))
-    thin = shortest if shape[shortest] < _THIN_BELOW else slab_axis
-    sides = [_THIN_CHUNK if n == thin else _IMAGE_CHUNK for n in range(3)]
-    chunk = [min(side, _rounded(extent, 8)) for side, extent in zip(sides, shape, strict=True)]
-    shard = [_rounded(extent, side) for extent, side in zip(shape, chunk, strict=True)]
-    shard[slab_axis] = min(SLAB, shard[slab_axis])
-    while prod(shard) * itemsize > _SHARD_BYTES:
-        widest = max((n for n in range(3) if n != slab_axis), key=lambda n: shard[n])
-        shard[widest] = _rounded(shard[widest] // 2, chunk[widest])
-    return shard, chunk
-
-
-def _create(
-    path: Path, shape: Sequence[int], dtype: str, shard: Sequence[int], chunk: Sequence[int], level: int, names: Sequence[str]
-) -> Any:
-    """A new array, shape and grid in stored order; every chunk that is written is stored, one of zeros too."""
-    little: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
-    blosc = {"name": "blosc", "configuration": {"cname": "zstd", "clevel": level, "shuffle": "shuffle"}}
-    sharding = {
-        "chunk_shape": list(chunk),
-        "codecs": [little, blosc, {"name": "crc32c"}],
-        "index_codecs": [little, {"name": "crc32c"}],
-        "index_location": "end",
-    }
-    metadata = {
-        "shape": list(shape),
-        "data_type": dtype,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(shard)}},
-        "chunk_key_encoding": {"name": "default"},
-        "fill_value": 0,
-        "codecs": [{"name": "sharding_indexed", "configuration": sharding}],
-        "dimension_names": list(names),
-    }
-    spec = {
-        "driver": "zarr3",
-        "kvstore": {"driver": "file", "path": f"{path}/"},
-        "metadata": metadata,
-        "create": True,
-        "store_data_equal_to_fill_value": True,
-    }
-    return _written(lambda: ts.open(spec, context=_writing).result(), path)
-
-
-def _written(write: Callable[[], T], path: Path) -> T:
-    """Run a write; tensorstore reports what the operating system said as a ValueError."""
-    try:
-        return write()
-    except ValueError as error:
-        code = re.search(r"os_error_code='(\d+)'", str(error))
-        if code is None:
-            raise
-        raise OSError(int(code[1]), f"{str(error).split(' [')[0]}", str(path)) from error
+def _shard_path(array: Path, at: Sequence[int]) -> Path:
+    return array.joinpath("c", *map(str, at))
 
 
 @dataclass(frozen=True)
 class PendingWrite:
     """A slab on its way to the disk; its memory must stay as it is until `result` has returned."""
 
-    path: Path
-    future: Any
+    shards: tuple[Future[None], ...]
 
     def result(self) -> None:
         """Wait for the end.
@@ -147,7 +75,9 @@ class PendingWrite:
         Raises:
             OSError: It could not be written; on a full disk with `errno.ENOSPC`.
         """
-        _written(self.future.result, self.path)
+        wait(self.shards)
+        for shard in self.shards:
+            shard.result()
 
 
 class ImageWriter:
@@ -160,6 +90,9 @@ class ImageWriter:
         slab_axis: RAS+ axis (0, 1 or 2) along which slabs follow one another.
         axes: What the axes are.
 
+    Attributes:
+        content: Hash of what has been written.
+
     Raises:
         ValueError: An axis has no voxels.
         OSError: The folder cannot be written.
@@ -171,13 +104,13 @@ class ImageWriter:
         self._group = group
         self._axes = axes
         self._axis = 2 - slab_axis
-        self._shape = tuple(int(n) for n in shape_ijk[::-1])
-        self._dtype = np.dtype(dtype)
-        self._starts = set(range(0, self._shape[self._axis], SLAB))
+        i, j, k = (int(n) for n in shape_ijk)
+        self._grid = image_grid((k, j, i), np.dtype(dtype), self._axis)
+        self.content = ContentHash((i, j, k), np.dtype(dtype))
+        self._starts = set(range(0, self._grid.shape[self._axis], SLAB))
         self._pending: list[PendingWrite] = []
-        group.mkdir(parents=True)
-        shard, chunk = _image_grid(self._shape, self._dtype.itemsize, self._axis)
-        self._array = _create(group / ARRAY, self._shape, self._dtype.name, shard, chunk, _IMAGE_LEVEL, axes.names)
+        self._shards: list[SharedShard] = []
+        _create(group / ARRAY, self._grid, axes.names)
 
     def write(self, start: int, block_kji: Array) -> PendingWrite:
         """Begin to write the slab that starts at RAS+ plane `start`; returns at once.
@@ -190,17 +123,41 @@ class ImageWriter:
         Raises:
             ValueError: The block is not one slab of this image.
         """
-        expected = list(self._shape)
-        expected[self._axis] = min(SLAB, self._shape[self._axis] - start)
-        if start not in self._starts or list(block_kji.shape) != expected or block_kji.dtype != self._dtype:
+        grid = self._grid
+        expected = list(grid.shape)
+        expected[self._axis] = min(SLAB, grid.shape[self._axis] - start)
+        if start not in self._starts or list(block_kji.shape) != expected or block_kji.dtype != grid.dtype:
             met = f"{block_kji.dtype} {block_kji.shape} at plane {start}"
-            raise ValueError(f"{met} is no missing slab of {self._group}, a {self._dtype} [k, j, i] of {self._shape}")
+            raise ValueError(f"{met} is no missing slab of {self._group}, a {grid.dtype} [k, j, i] of {grid.shape}")
         self._starts.remove(start)
-        where = [slice(None)] * 3
-        where[self._axis] = slice(start, start + expected[self._axis])
-        future = self._array[tuple(where)].write(block_kji, can_reference_source_data_indefinitely=True)
-        self._pending.append(PendingWrite(self._group, future))
+        origin = [0, 0, 0]
+        origin[self._axis] = start
+        tasks: list[Future[None]] = []
+        for at, corners in grid.blocks(origin, block_kji.shape).items():
+            size = -(-len(corners) // _PARTS)
+            parts = [corners[n : n + size] for n in range(0, len(corners), size)]
+            shard = SharedShard(_shard_path(self._group / ARRAY, at), grid, len(parts))
+            self._shards.append(shard)
+            tasks += [_writers.submit(self._pack, shard, n, part, origin, block_kji) for n, part in enumerate(parts)]
+        self._pending.append(PendingWrite(tuple(tasks)))
         return self._pending[-1]
+
+    def _pack(
+        self, shard: SharedShard, number: int, corners: Sequence[tuple[int, int, int]], origin: Sequence[int], slab: Array
+    ) -> None:
+        """Hash and compress some blocks of a slab while each of them is in the processor's cache."""
+        packed: list[Packed] = []
+        for corner in corners:
+            inside = tuple(slice(c - o, c - o + HASH_BLOCK) for c, o in zip(corner, origin, strict=True))
+            block = np.ascontiguousarray(slab[inside])
+            self.content.add(corner, block)
+            packed += pack_chunks(self._grid, block, [c % side for c, side in zip(corner, self._grid.shard, strict=True)])
+        shard.add(number, packed)
+
+    @property
+    def written(self) -> dict[Path, Digest]:
+        """The shards that are on the disk, and what they hold."""
+        return {shard.path: shard.digest for shard in self._shards if shard.digest is not None}
 
     def close(self, spacing_mm: Sequence[float], origin_mm: Sequence[float], attributes: Mapping[str, Any]) -> None:
         """Wait for all slabs, then write the group's metadata; the volume is complete after this.
@@ -243,15 +200,12 @@ def write_labels(
     where = tuple(slice(o, o + n) for o, n in zip(offset_ijk[::-1], crop.shape[::-1], strict=True))
     if any(s.start < 0 or s.stop > n for s, n in zip(where, shape_ijk[::-1], strict=True)):
         raise ValueError(f"a crop of {crop.shape} at {offset_ijk} does not lie inside {shape_ijk}")
-    group.mkdir(parents=True)
-    chunk = [min(_LABEL_CHUNK, _rounded(e, 8)) for e in shape_ijk[::-1]]
-    shard = [_rounded(e, c) for e, c in zip(shape_ijk[::-1], chunk, strict=True)]
-    array = _create(group / ARRAY, shape_ijk[::-1], crop.dtype.name, shard, chunk, _LABEL_LEVEL, axes.names)
-    if crop.size:
-        values = np.ascontiguousarray(crop.transpose(2, 1, 0))
-    else:
-        where, values = (slice(0, 1),) * 3, np.zeros((1, 1, 1), crop.dtype)
-    PendingWrite(group, array[where].write(values)).result()
+    grid = label_grid(shape_ijk[::-1], crop.dtype)
+    _create(group / ARRAY, grid, axes.names)
+    start, values = offset_ijk[::-1], crop.transpose(2, 1, 0)
+    if not crop.size:
+        start, values = (0, 0, 0), np.zeros((1, 1, 1), crop.dtype)
+    write_shard(_shard_path(group / ARRAY, (0, 0, 0)), grid, pack_chunks(grid, values, start))
     ome = multiscale(group.name, spacing_mm, origin_mm, axes) | {"image-label": {"source": {"image": "../../"}}}
     _write_volume(group, ome, attributes)
     _write_group(group.parent, {"labels": sorted(p.name for p in group.parent.iterdir() if p.is_dir())}, None)
@@ -391,7 +345,7 @@ def _open(group: Path) -> StoredVolume:
         np.dtype(array["data_type"]),
         (scale[2], scale[1], scale[0]),
         ts.open(spec, context=_reading, open=True).result(),
-        tuple(group / ARRAY / "c" / "/".join(map(str, at)) for at in np.ndindex(*counts)),
+        tuple(_shard_path(group / ARRAY, at) for at in np.ndindex(*counts)),
         identity,
     )
     _require_unchanged(volume)

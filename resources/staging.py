@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from resources.files import seal
+from resources.files import NOTHING_KNOWN, Digest, seal
 from resources.manifest import FileRecord
 
 
@@ -29,13 +29,17 @@ class Staging:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
 
-    def seal(self, paths: Sequence[str]) -> tuple[FileRecord, ...]:
+    def seal(self, paths: Sequence[str], known: Mapping[Path, Digest] = NOTHING_KNOWN) -> tuple[FileRecord, ...]:
         """Sync the files and folders at `paths` and record what they hold; nothing may change after this.
+
+        Args:
+            paths: Relative to the staging folder.
+            known: Files that were hashed as they were written.
 
         Raises:
             OSError: The disk failed or is full.
         """
-        return seal(self.folder, paths)
+        return seal(self.folder, paths, known)
 
 
 def parquet_bytes(table: pl.DataFrame) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+from concurrent.futures import Future
 from dataclasses import dataclass
 from gzip import BadGzipFile
 from types import TracebackType
@@ -20,6 +21,7 @@ from resources.findings import BadInputError, Code, Finding, finding
 from resources.readers.gzipmembers import MemberReader
 from resources.readers.image import SourceFile
 from resources.readers.source import Mark, RawFile, open_regular, unreadable
+from resources.workers import Workers
 
 PIECE = 1 << 20
 """Bytes asked for at once: one huge request makes isal build a huge temporary."""
@@ -30,6 +32,9 @@ believed."""
 
 INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)
 """What isal raises for damaged data (its type stubs call the class an instance)."""
+
+_LONG_PIECE = 1 << 18
+"""Shorter pieces are hashed at once: another thread would take longer to be told."""
 
 EXPANSION = 1032
 """Deflate cannot expand further than this (RFC 1951: 258 bytes from two bits)."""
@@ -48,13 +53,18 @@ class Ending:
     findings: tuple[Finding, ...]
 
 
+_hashers = Workers("source-hash")
+
+
 class _HashedFile(io.RawIOBase):
-    """A raw file whose bytes are hashed as they pass."""
+    """A raw file whose bytes are hashed as they pass: long pieces from a copy, in another thread, while they are inflated."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
         self._file = file
-        self.sha256 = hashlib.sha256()
+        self._sha256 = hashlib.sha256()
+        self._copies = [bytearray(), bytearray()]
+        self._hashing: Future[None] | None = None
         self.taken = 0
 
     def readable(self) -> bool:
@@ -62,10 +72,33 @@ class _HashedFile(io.RawIOBase):
 
     def readinto(self, target: memoryview) -> int:  # type: ignore[override]  # every caller here passes a memoryview
         view = memoryview(target)
-        count = self._file.readinto(view) or 0  # type: ignore[attr-defined]  # FileIO has it
-        self.sha256.update(view[:count])
+        count = int(self._file.readinto(view) or 0)  # type: ignore[attr-defined]  # FileIO has it
+        self._hash(view[:count])
         self.taken += count
-        return int(count)
+        return count
+
+    def _hash(self, view: memoryview) -> None:
+        if len(view) < _LONG_PIECE:
+            self._wait()
+            self._sha256.update(view)
+            return
+        if len(self._copies[0]) < len(view):
+            self._copies[0] = bytearray(len(view))
+        copy = memoryview(self._copies[0])[: len(view)]
+        copy[:] = view
+        self._wait()
+        self._hashing = _hashers.submit(self._sha256.update, copy)
+        self._copies.reverse()
+
+    def _wait(self) -> None:
+        if self._hashing is not None:
+            self._hashing.result()
+            self._hashing = None
+
+    def hexdigest(self) -> str:
+        """SHA-256 of what was read so far."""
+        self._wait()
+        return self._sha256.hexdigest()
 
 
 class ByteStream:
@@ -148,7 +181,7 @@ class ByteStream:
                 Code.UNREADABLE, f"{self._stored.taken} bytes came out of a file of {self.file.mark.size}: read it again"
             )
         mark = self.file.mark
-        source = SourceFile(self.file.path, mark.size, mark.mtime_ns, self._stored.sha256.hexdigest())
+        source = SourceFile(self.file.path, mark.size, mark.mtime_ns, self._stored.hexdigest())
         return Ending(source, tuple(finding(Code.TRAILING_BYTES, what, file=self.file.name) for what in self._surplus()))
 
     def _surplus(self) -> list[str]:

@@ -1,8 +1,9 @@
-"""Cutting the voxels of a file into slabs of whole planes, in one reused buffer."""
+"""Cutting the voxels of a file into slabs of whole planes, in two buffers: one is read while the other is used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,16 +70,26 @@ class FortranVoxels:
         self.findings.clear()
         nx, ny, nz = self.shape
         promised = self.offset + nx * ny * nz * self.n_channels * self.stored.itemsize
-        buffer = np.empty(nx * ny * max(stop - start for start, stop in bounds), self.dtype)
         steps = [(channel, start, stop) for channel in range(self.n_channels) for start, stop in bounds]
-        with ByteStream(self.file, promised) as stream:
+        size = nx * ny * max(stop - start for start, stop in bounds)
+        buffers = [np.empty(size, self.dtype) for _ in steps[:2]]
+        with ByteStream(self.file, promised) as stream, ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as ahead:
             stream.skip(self.offset)
-            for channel, start, stop in steps:
-                flat = buffer[: nx * ny * (stop - start)]
+
+            def read(number: int) -> Slab:
+                channel, start, stop = steps[number]
+                flat = buffers[number % 2][: nx * ny * (stop - start)]
                 self._fill(stream, flat)
                 if stream.position == promised:
                     self._end(stream)
-                yield Slab(channel, start, flat.reshape((nx, ny, stop - start), order="F"))
+                return Slab(channel, start, flat.reshape((nx, ny, stop - start), order="F"))
+
+            slab = read(0)
+            for number in range(1, len(steps)):
+                following = ahead.submit(read, number)
+                yield slab
+                slab = following.result()
+            yield slab
 
     def _fill(self, stream: ByteStream, flat: npt.NDArray[Any]) -> None:
         if self.scaling is None:
