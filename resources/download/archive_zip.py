@@ -9,24 +9,26 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import inflate64
+from isal import isal_zlib
 
 from resources.download.errors import ArchiveError
 from resources.download.sink import CHUNK, FILE, FOLDER, Choice, Member, Sink
 
 BROKEN: tuple[type[Exception], ...] = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError, KeyError, IndexError,
-    OverflowError, struct.error,
+    zipfile.BadZipFile, zlib.error, cast("type[Exception]", isal_zlib.error), lzma.LZMAError, EOFError, OSError, RuntimeError,
+    ValueError, KeyError, IndexError, OverflowError, struct.error,
 )  # fmt: skip
-"""What the library raises over a damaged archive."""
+"""What the libraries raise over a damaged archive."""
 
 _END, _END_SIZE = b"PK\x05\x06", 22
 _END64, _END64_SIZE, _LOCATOR64 = b"PK\x06\x06", 56, b"PK\x06\x07"
 _LONGEST_COMMENT = 65_535
 _ENTRY, _ENTRY_SIZE = b"PK\x01\x02", 46
-_LOCAL_SIZE = 30
+_LOCAL, _LOCAL_SIZE = b"PK\x03\x04", 30
+_UNREADABLE = 0x60  # patched data, strong encryption
 _DEFLATE64 = 9
 
 
@@ -102,29 +104,54 @@ def _refuse_overlaps(listed: list[zipfile.ZipInfo]) -> None:
 
 
 def _content(archive: zipfile.ZipFile, file: BinaryIO, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    if info.compress_type == _DEFLATE64:
-        yield from _deflate64(file, info)
+    if info.compress_type not in {zipfile.ZIP_DEFLATED, _DEFLATE64}:
+        with archive.open(info) as stream:
+            while chunk := stream.read(CHUNK):
+                yield chunk
         return
-    with archive.open(info) as stream:
-        while chunk := stream.read(CHUNK):
-            yield chunk
+    inflate = _deflated if info.compress_type == zipfile.ZIP_DEFLATED else _deflated64
+    check = 0
+    for chunk in inflate(_packed(file, info)):
+        check = isal_zlib.crc32(chunk, check)
+        yield chunk
+    if check != info.CRC:
+        raise zipfile.BadZipFile(f"Bad CRC-32 for file {info.filename!r}")
 
 
-def _deflate64(file: BinaryIO, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """Windows packs files over 2 GB so; the standard library does not read it."""
+def _packed(file: BinaryIO, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """The bytes of a member as they are stored."""
     file.seek(info.header_offset)
     header = file.read(_LOCAL_SIZE)
+    if not header.startswith(_LOCAL) or info.flag_bits & _UNREADABLE:
+        raise zipfile.BadZipFile(f"no readable header of {info.filename!r}")
     file.seek(sum(struct.unpack_from("<HH", header, 26)), 1)
-    inflater = inflate64.Inflater()
-    left, check = info.compress_size, 0
+    left = info.compress_size
     while left:
         packed = file.read(min(CHUNK, left))
         if not packed:
             raise EOFError("the archive ends within a member")
         left -= len(packed)
-        chunk = inflater.inflate(packed)
-        check = zlib.crc32(chunk, check)
-        if chunk:
+        yield packed
+
+
+def _deflated(stored: Iterator[bytes]) -> Iterator[bytes]:
+    """Twice as fast as the standard library, which is what most archives wait for."""
+    inflater = isal_zlib.decompressobj(wbits=-15)
+    for piece in stored:
+        packed = piece
+        while packed and not inflater.eof:
+            if chunk := inflater.decompress(packed, CHUNK):
+                yield chunk
+            packed = inflater.unconsumed_tail
+    while not inflater.eof:
+        if not (chunk := inflater.decompress(b"", CHUNK)):
+            raise EOFError("a member ends before its compressed stream does")
+        yield chunk
+
+
+def _deflated64(stored: Iterator[bytes]) -> Iterator[bytes]:
+    """Windows packs files over 2 GB so; the standard library does not read it."""
+    inflater = inflate64.Inflater()
+    for packed in stored:
+        if chunk := inflater.inflate(packed):
             yield chunk
-    if check != info.CRC:
-        raise zipfile.BadZipFile(f"Bad CRC-32 for file {info.filename!r}")
