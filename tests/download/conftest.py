@@ -5,42 +5,17 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from resources.download import safe
 from resources.download.network import Network
-from resources.download.policy import Policy
 from resources.download.tokens import TOKENS
+from tests.download.boxes import Box
+from tests.download.common import QUICK, Heard
+from tests.download.desk import Desk
 from tests.download.site import Site, running_site
-
-QUICK = Policy(
-    attempts=4, first_wait_s=0.001, longest_wait_s=0.002, longest_asked_s=2, connect_s=5, silence_s=0.4, checkpoint_bytes=1000
-)
-
-
-@dataclass
-class Heard:
-    """A watch that remembers."""
-
-    said: list[str] = field(default_factory=list)
-    reached: list[tuple[str, int]] = field(default_factory=list)
-    begun: list[tuple[str, str, int | None]] = field(default_factory=list)
-    ended: list[str] = field(default_factory=list)
-
-    def begin(self, name: str, doing: str, size: int | None) -> None:
-        self.begun.append((name, doing, size))
-
-    def reach(self, name: str, position: int) -> None:
-        self.reached.append((name, position))
-
-    def end(self, name: str) -> None:
-        self.ended.append(name)
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
 
 
 @pytest.fixture
@@ -53,6 +28,16 @@ def site() -> Iterator[Site]:
 def other_site() -> Iterator[Site]:
     with running_site() as found:
         yield found
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Box:
+    return Box(tmp_path)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, site: Site) -> Desk:
+    return Desk(tmp_path / "data", site)
 
 
 @pytest.fixture
@@ -80,12 +65,6 @@ def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Syncing guards against a lost power supply, which no test here takes away; the killed processes of `test_kill` sync."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(safe, "_sync_file_system", lambda _: False)
-
-
-def files_below(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder, by its path."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 @pytest.fixture

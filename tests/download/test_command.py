@@ -21,7 +21,7 @@ from resources.download import session as sessions
 from resources.download.hosts.listing import Endpoints
 from resources.download.instructions import steps
 from resources.layout import Layout
-from tests.download.conftest import QUICK, files_below
+from tests.download.common import QUICK, files_below
 from tests.download.packing import pack
 from tests.download.site import Site, breaks, redirects, replies, whole
 from tests.orchestration.world import altered

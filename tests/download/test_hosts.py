@@ -14,7 +14,7 @@ from resources.download.network import Network
 from resources.download.tokens import GRAND_CHALLENGE, HUGGING_FACE
 from resources.download.transfer import fetch
 from resources.download.values import Published, Rule, SourceRequest
-from tests.download.conftest import Heard
+from tests.download.common import Heard
 from tests.download.site import Site, replies, whole
 
 MD5 = "0123456789abcdef0123456789abcdef"

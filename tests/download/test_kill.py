@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.download.conftest import files_below
+from tests.download.common import files_below
 from tests.download.packing import pack
 from tests.download.site import Site, whole
 

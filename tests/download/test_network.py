@@ -12,7 +12,7 @@ from resources.download.errors import ByHandError, DownloadError, PassingError
 from resources.download.network import Network, origin
 from resources.download.policy import Policy, asked_wait_s
 from resources.download.tokens import HUGGING_FACE, TOKENS, Token, public_address, redact
-from tests.download.conftest import QUICK
+from tests.download.common import QUICK
 from tests.download.site import Site, redirects, replies, whole
 
 SECRET = "hf_planted0123456789"  # noqa: S105

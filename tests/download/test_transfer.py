@@ -18,7 +18,7 @@ from resources.download.network import Network
 from resources.download.policy import Policy
 from resources.download.transfer import Fetched, fetch
 from resources.download.values import Published, RemoteFile
-from tests.download.conftest import QUICK, Heard
+from tests.download.common import QUICK, Heard
 from tests.download.site import Site, breaks, redirects, replies, running_site, tag, whole, without_ranges
 
 CONTENT = random.Random(7).randbytes(50_000)
