@@ -1,7 +1,8 @@
-"""Makes the Dagster assets of one dataset's chain. The only module of this package that knows Dagster.
+"""Makes the Dagster assets of one dataset's chain.
 
-    <slug> -> <slug>/volumes -> <slug>/boxes, mask_sizes, lesion_sizes, landmarks -> <slug>/index -> <slug>/splits
+    <slug> -> <slug>/volumes -> <slug>/boxes, mask_sizes, lesion_sizes, landmarks -> <slug>/index -> <slug>/splits, <slug>/records
 
+Here are those of the raw folder and of the subjects; those of the dataset as a whole are in `assets/chain_dataset.py`.
 All per-subject steps are one multi-asset: a subject goes through all of them with its label map read once, and one bad subject
 never stops its siblings. The same factory builds the chain in two scopes (`docs/adr/003-two-run-modes.md`): by subject, with a
 dynamic partition per subject, and as a whole, for a command without `--partition`. In both, what is current is not
@@ -10,22 +11,18 @@ computed again.
 Annotations are real objects here, not strings, and `MaterializeResult` stays bare: Dagster looks at both.
 """
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import dagster as dg
-import polars as pl
 
 from assets import events
 from assets.build import BuildFailedError, Outcome, build_subjects
+from assets.chain_dataset import OWNERS, Gates, dataset_assets, tags
 from assets.dataset import Dataset, Survey, survey
 from assets.incremental import code_version, subject_steps
-from assets.index import NotReadyError, index_key, index_tables, make_index, make_splits, require_gate, splits_key
 from assets.raw import RawDataMissingError
-from assets.spec import DatasetSpec
-from assets.verdict import Verdict
 
 SUBJECTS_PER_RUN = 256
 """Subjects of one backfill run: a run costs seconds, so that thousands of subjects should not be thousands of runs."""
@@ -37,26 +34,6 @@ STEP_DESCRIPTIONS = {
     "lesion_sizes": "Major and minor axis of every lesion component in mm, by second moments.",
     "landmarks": "Places of the landmarks that experts set, and the distances and angles between them.",
 }
-
-
-class Gates(Protocol):
-    """What must hold, judged by Great Expectations (`expectations/gate.py`)."""
-
-    def subjects(self, spec: DatasetSpec) -> Any:
-        """The gate that `build_subjects` asks."""
-        ...
-
-    def raw(self, spec: DatasetSpec, raw: pl.DataFrame) -> Verdict:
-        """Judge the table of raw files."""
-        ...
-
-    def index(self, spec: DatasetSpec, tables: dict[str, pl.DataFrame]) -> Verdict:
-        """Judge the dataset."""
-        ...
-
-    def splits(self, spec: DatasetSpec, splits: pl.DataFrame) -> Verdict:
-        """Judge the splits."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -78,17 +55,9 @@ def build_chain(dataset: Dataset, gates: Gates, *, by_subject: bool) -> Chain:
     assets = (
         _raw_asset(dataset, gates, partitions),
         _subject_assets(dataset, gates, partitions if by_subject else None),
-        _index_asset(dataset, gates),
-        _splits_asset(dataset, gates),
+        *dataset_assets(dataset, gates),
     )
     return Chain(assets, partitions)
-
-
-OWNERS = ["team:medfoundry"]
-
-
-def _tags(spec: DatasetSpec, step: str) -> dict[str, str]:
-    return {"dataset": spec.slug, "modality": spec.modality.lower().replace(" ", "_"), "step": step}
 
 
 def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsDefinition) -> dg.AssetsDefinition:
@@ -102,7 +71,7 @@ def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsD
         check_specs=[dg.AssetCheckSpec("raw_files", asset=[spec.slug], description="Every raw file has one known place.")],
         metadata={"homepage": spec.homepage, "licence": spec.licence, "citation": spec.citation},
         group_name=spec.slug,
-        tags=_tags(spec, "raw"),
+        tags=tags(spec, "raw"),
         owners=OWNERS,
     )
     def raw(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
@@ -159,7 +128,7 @@ def _subject_assets(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartit
             partitions_def=partitions,
             metadata={"dagster/column_schema": events.column_schema(step)},
             group_name=spec.slug,
-            tags=_tags(spec, step),
+            tags=tags(spec, step),
             owners=OWNERS,
         )
         for step in steps
@@ -296,81 +265,3 @@ class _SubjectRun:
     def _failed_check(self, step: str, subject: str, manifest: Any) -> dg.AssetCheckEvaluation:
         key = dg.AssetKey([self.survey.dataset.spec.slug, step])
         return events.failed_evaluation(self.context.instance, key, subject, manifest)
-
-
-def _index_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
-    spec = dataset.spec
-    condition = dg.AutomationCondition.eager().without(~dg.AutomationCondition.any_deps_missing())
-
-    @dg.asset(
-        key=[spec.slug, "index"],
-        deps=[[spec.slug], *([spec.slug, step] for step in subject_steps(spec))],
-        description="The dataset's tables, the ledger, and the gate that everything after it must pass.",
-        kinds={"parquet"},
-        code_version=code_version(spec, "index"),
-        automation_condition=condition,
-        check_specs=[
-            dg.AssetCheckSpec("gate", asset=[spec.slug, "index"], blocking=True, description="The dataset as a whole holds.")
-        ],
-        group_name=spec.slug,
-        tags=_tags(spec, "index"),
-        owners=OWNERS,
-    )
-    def index(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
-        store = dataset.store
-        current = _ready(lambda: store.tables_current("index", index_key(dataset), index_tables(dataset)))
-        if current:
-            verdict = Verdict.from_json(store.dataset_record().facts["gate"])
-            context.log.info(f"{spec.slug}: the tables are current")
-        else:
-            general = [events.finding_from_json(f) for f in store.dataset_record().facts.get("findings", [])]
-            made = _ready(lambda: make_index(dataset, general))
-            verdict = gates.index(spec, dict(made.tables))
-            store.write_tables("index", made.key, made.tables, {"gate": verdict.to_json()}, outdated=["splits"])
-            context.log.info(f"{spec.slug}: the tables are made anew")
-        for failed in verdict.failed:
-            context.log.log(logging.ERROR if failed.severity == "error" else logging.WARNING, f"{spec.slug}: {failed.detail}")
-        check = events.check_result(verdict, "gate", [spec.slug, "index"])
-        return dg.MaterializeResult(metadata=events.index_metadata(dataset, unchanged=current), check_results=[check])
-
-    return index
-
-
-def _ready(task: Any) -> Any:
-    try:
-        return task()
-    except NotReadyError as error:
-        raise dg.Failure(str(error), allow_retries=False) from error
-
-
-def _splits_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
-    spec = dataset.spec
-    condition = dg.AutomationCondition.eager() & dg.AutomationCondition.all_deps_blocking_checks_passed()
-
-    @dg.asset(
-        key=[spec.slug, "splits"],
-        deps=[[spec.slug, "index"]],
-        description="Subject -> train or test, by person and by hash: adding subjects never moves others.",
-        kinds={"parquet"},
-        code_version=code_version(spec, "splits"),
-        automation_condition=condition,
-        check_specs=[
-            dg.AssetCheckSpec("suite", asset=[spec.slug, "splits"], blocking=True, description="No person is in two splits.")
-        ],
-        group_name=spec.slug,
-        tags=_tags(spec, "splits"),
-        owners=OWNERS,
-    )
-    def splits(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
-        _ready(lambda: require_gate(dataset))
-        table, findings = _ready(lambda: make_splits(dataset))
-        verdict = gates.splits(spec, table)
-        key = splits_key(dataset)
-        if verdict.passed and not dataset.store.tables_current("splits", key, ["splits"]):
-            dataset.store.write_tables("splits", key, {"splits": table}, {})
-        for finding in findings:
-            context.log.warning(f"{spec.slug}: {finding}")
-        check = events.check_result(verdict, "suite", [spec.slug, "splits"])
-        return dg.MaterializeResult(metadata=events.splits_metadata(dataset, table, findings), check_results=[check])
-
-    return splits

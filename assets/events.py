@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import polars as pl
@@ -19,8 +19,11 @@ from assets.spec import DatasetSpec
 from assets.tables import SUBJECT_TABLES
 from assets.verdict import Verdict
 from resources.findings import Code, Finding, Severity
-from resources.layout import preview_path, subject_table_path
+from resources.layout import RECORDS, preview_path, subject_table_path
 from resources.manifest import Manifest
+
+if TYPE_CHECKING:
+    from assets.mds.write import Published
 
 Metadata = dict[str, Any]
 
@@ -104,8 +107,7 @@ def subject_metadata(dataset: Dataset, step: str, manifest: Manifest, outcome: O
             metadata["findings"] = findings_table([(manifest.subject, r.finding()) for r in manifest.findings])
         picture = root / preview_path(manifest.subject)
         if picture.exists():
-            data = base64.b64encode(picture.read_bytes()).decode()
-            metadata["overlay"] = dg.MetadataValue.md(f"![overlay](data:image/png;base64,{data})")
+            metadata["overlay"] = _embedded("overlay", picture.read_bytes())
     return metadata
 
 
@@ -173,6 +175,23 @@ def splits_metadata(dataset: Dataset, table: pl.DataFrame, findings: Sequence[Fi
         "table": dg.MetadataValue.path(str(dataset.store.root / "splits.parquet")),
         **_synthetic(synthetic=bool(table["synthetic"].any())),
     }
+
+
+def records_metadata(dataset: Dataset, done: Published, picture: bytes) -> Metadata:
+    """Of the records asset: how many there are, why others are missing, and the first picture, small, if there is one."""
+    metadata: Metadata = {
+        "dagster/row_count": len(done.indices),
+        "targets": done.n_targets,
+        "listing": done.listing or "none: the first files in order of their paths",
+        "unchanged": done.unchanged,
+        "findings": findings_table([("", f) for f in done.findings]),
+        "folder": dg.MetadataValue.path(str(dataset.store.root / RECORDS)),
+    }
+    return metadata | ({"picture": _embedded("record", picture)} if picture else {})
+
+
+def _embedded(name: str, png: bytes) -> dg.MetadataValue:
+    return dg.MetadataValue.md(f"![{name}](data:image/png;base64,{base64.b64encode(png).decode()})")
 
 
 def check_result(verdict: Verdict, name: str, key: Sequence[str]) -> dg.AssetCheckResult:

@@ -28,6 +28,7 @@ CODE_VERSION: Mapping[str, int] = {
     "landmarks": 1,
     "index": 1,
     "splits": 1,
+    "records": 1,
 }
 """Raised by hand when a step's code changes what it writes."""
 
@@ -51,10 +52,8 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
             "spacing_mm": list(expect.spacing_mm),
             "nonfinite_voxels": expect.nonfinite_voxels,
         }
-    if step in {"boxes", "mask_sizes"}:
-        return {"label_names": names}
-    if step == "lesion_sizes":
-        return {"label_names": names, "lesions": list(spec.lesions)}
+    if step in {"boxes", "mask_sizes", "lesion_sizes"}:
+        return {"label_names": names} | ({"lesions": list(spec.lesions)} if step == "lesion_sizes" else {})
     if step == "landmarks":
         return {
             "sets": {name: _said(source) for name, source in spec.layout.landmarks.items()},
@@ -63,8 +62,21 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
         }
     if step == "splits":
         return {"split": _said(spec.split), "people": _said(spec.people), "pool": spec.people_pool}
+    if step == "records":
+        return _records_parameters(spec)
     told = {name: _said(part) for name, part in (("classes", spec.classes), ("objects", spec.objects)) if part is not None}
     return {"label_names": names, "expect": spec.expect.model_dump(mode="json"), **told}
+
+
+def _records_parameters(spec: DatasetSpec) -> dict[str, Any]:
+    said = ("name", "homepage", "licence", "modality", "anatomy", "description")
+    return {
+        **{name: getattr(spec, name) for name in said},
+        "mds": _said(spec.mds) if spec.mds is not None else None,
+        "class_of": {str(label): place for label, place in spec.mds_classes().items()},
+        "classes": list(spec.classes.names) if spec.classes is not None else None,
+        "lesions": list(spec.lesions),
+    }
 
 
 def _said(part: Part) -> dict[str, Any]:

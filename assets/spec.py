@@ -18,6 +18,7 @@ from assets.mds.naming import class_ids
 from assets.spec_layout import Part, RawLayout, Regex, spelled_out
 from assets.spec_mds import Classes, Mds, Objects
 from assets.spec_sources import Source
+from assets.templates import ALWAYS_THERE
 
 LABEL_GROUPS = "label_groups.yaml"
 """File of the catalog that is no spec: label name -> anatomical group."""
@@ -286,6 +287,8 @@ class DatasetSpec(Part):
         strangers |= {("target", name) for name in self.mds.target if name not in {name for _, name in known}}
         if strangers:
             raise ValueError(f"the mds block names what is not declared: {sorted(strangers)}")
+        if unknown := self.mds.fields - ALWAYS_THERE - set(self.layout.fields):
+            raise ValueError(f"the mds block names fields that the layout does not have: {sorted(unknown)}")
         for task, name, part in (("classification", "classes", self.classes), ("detection", "objects", self.objects)):
             if self.mds.task == task and part is None:
                 raise ValueError(f"records of {task} need `{name}`, which the spec does not have")

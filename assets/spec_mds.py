@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from assets.spec_layout import Part, Patterns
+from assets.templates import FIELD
 
 Template = str
 """Text with fields of the layout in braces, and with `{stem}` (file name without its ending), `{name}` (file name),
@@ -106,9 +107,14 @@ class Objects(Part):
 
 
 class MdsMeta(Part):
-    """What `data_meta.json` says beyond the rest of the spec."""
+    """What `data_meta.json` says beyond the rest of the spec.
 
-    release_date: str = ""
+    Attributes:
+        release_date: Month or day, `YYYY-MM` or `YYYY-MM-DD`; records bear it as their time.
+        total: `data_volume.total`, where it is published as something else than the number of records.
+    """
+
+    release_date: str = Field(default="", pattern=r"^(\d{4}-\d{2}(-\d{2})?)?$")
     organization: tuple[str, ...] = ()
     challenge_series: str = "NA"
     modality_secondary: tuple[str, ...] = ()
@@ -175,6 +181,12 @@ class Mds(Part):
         if self.window is not None and not self.window[0] < self.window[1]:
             raise ValueError(f"a window has a least and a greatest value, not {self.window}")
         return self
+
+    @property
+    def fields(self) -> set[str]:
+        """Every field that a template names."""
+        written = (self.source, self.subject_id, *self.files.values(), *self.extra.values())
+        return {field for text in written for field in FIELD.findall(text)}
 
     @property
     def references(self) -> set[tuple[str, str]]:

@@ -6,6 +6,12 @@ import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+FIELD = re.compile(r"\{([a-z_]+)\}")
+"""A field in a template."""
+
+ALWAYS_THERE = frozenset({"subject", "scan", "path", "name", "stem", "folder"})
+"""Fields that every file has."""
+
 _DOUBLE_ENDINGS = (".nii.gz", ".seg.nrrd", ".ome.tif", ".ome.tiff", ".tar.gz")
 
 
@@ -47,7 +53,7 @@ def fill(template: str, fields: Mapping[str, str]) -> str:
     Raises:
         UnknownFieldError: The template names a field that is not there.
     """
-    unknown = sorted(set(re.findall(r"\{([a-z_]+)\}", template)) - set(fields))
+    unknown = sorted(set(FIELD.findall(template)) - set(fields))
     if unknown:
         raise UnknownFieldError(f"{template!r} names {unknown}; there are {sorted(fields)}")
-    return re.sub(r"\{([a-z_]+)\}", lambda m: fields[m.group(1)], template)
+    return FIELD.sub(lambda m: fields[m.group(1)], template)

@@ -10,7 +10,7 @@ import polars as pl
 
 from assets.spec import DatasetSpec
 from assets.verdict import Check, Verdict
-from expectations import boxes, index, landmarks, lesion_sizes, mask_sizes, measurements, raw, splits, volumes
+from expectations import boxes, index, landmarks, lesion_sizes, mask_sizes, measurements, raw, records, splits, volumes
 from expectations.engine import run_suite
 from expectations.results import SuiteResult
 from resources.findings import Finding, Severity
@@ -55,6 +55,10 @@ class GreatExpectationsGates:
     def splits(self, spec: DatasetSpec, table: pl.DataFrame) -> Verdict:
         """Judge the splits."""
         return _verdict(run_suite(splits.suite(spec), splits.view(table)))
+
+    def records(self, spec: DatasetSpec, table: pl.DataFrame) -> Verdict:
+        """Judge MDS-Bench's records."""
+        return _verdict(run_suite(records.suite(spec), records.view(table)))
 
 
 def _subject_results(spec: DatasetSpec, tables: Mapping[str, pl.DataFrame], of_volumes: pl.DataFrame) -> Sequence[SuiteResult]:

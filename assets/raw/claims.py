@@ -83,6 +83,8 @@ class Claims:
         found |= dict.fromkeys(files, "the official split is taken from it")
         if self.spec.classes is not None and self.spec.classes.table is not None:
             found[self.spec.classes.table.file] = "the classes are taken from it"
+        if self.spec.mds is not None:
+            found[self.spec.mds.manifest] = "the targets of MDS-Bench are taken from it"
         return found | ({people.file: "the people behind the subjects are taken from it"} if people else {})
 
     @cached_property
