@@ -130,7 +130,7 @@ def _own(
     aside = np.linalg.norm(positions - positions[0] - np.outer(heights - heights[0], normal), axis=1).max()
     if aside > _ON_VOXEL * min(first.spacing):
         raise elements.bad(f"the frames do not lie above one another: they are up to {aside:.3f} mm aside", Code.MIXED_SERIES)
-    step, known = _step(heights, planes[0])
+    step, known = _step(elements, heights, planes[0])
     k = (heights - heights.min()) / step
     off = float(np.abs(k - k.round()).max())
     if off > MAX_UNEVENNESS:
@@ -151,15 +151,23 @@ def _own(
     return Canvas(shape, affine, "patient", (True, True, known), _ordered(spots), found)
 
 
-def _step(heights: FloatArray, plane: Plane) -> tuple[float, bool]:
+def _step(elements: Elements, heights: FloatArray, plane: Plane) -> tuple[float, bool]:
     """The distance of slices in mm: as stated where the positions are multiples of it, else the smallest that is met."""
     stated = abs(plane.between or 0.0)
     places = np.unique(heights.round(4))
     if len(places) == 1:
         return stated or plane.thickness or 1.0, bool(stated or plane.thickness)
-    smallest = float(np.diff(places).min())
-    if stated and abs(smallest / stated - round(smallest / stated)) <= MAX_UNEVENNESS and round(smallest / stated) >= 1:
-        return smallest / round(smallest / stated), True
+    steps = np.diff(places)
+    smallest = float(steps.min())
+    multiples = steps / stated if stated else np.zeros(1)
+    if stated and multiples.min() > 0.5 and np.abs(multiples - multiples.round()).max() <= MAX_UNEVENNESS:
+        return float(steps.sum() / multiples.round().sum()), True
+    if stated and steps.max() > smallest * (1 + MAX_UNEVENNESS):
+        raise elements.bad(
+            f"uneven spacing: the frames lie {smallest:.6g} to {steps.max():.6g} mm apart, where slices "
+            f"are stated to lie {stated:g} mm apart",
+            Code.UNEVEN_SPACING,
+        )
     return smallest, True
 
 

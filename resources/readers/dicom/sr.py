@@ -51,7 +51,7 @@ class Region:
     Attributes:
         kind: POINT, MULTIPOINT, POLYLINE, POLYGON, CIRCLE, ELLIPSE, ELLIPSOID.
         points: Column and row of each point in the image, or x, y, z in LPS mm where `in_patient`. As DICOM counts them
-            (PS3.3 C.10.5.1.2): the image begins at 0, 0, the upper left corner of its first pixel, whose centre is 0.5, 0.5.
+            (PS3.3 C.18.6.1.1): the image begins at 0, 0, the upper left corner of its first pixel, whose centre is 0.5, 0.5.
         in_patient: Whether the points are in the patient.
     """
 
