@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from assets.raw import RawScan, RawSubject, RawTree
+from assets.raw.listing import pick
 from assets.spec import DatasetSpec
-from assets.spec_mds import Classes
+from assets.spec_mds import Classes, ClassTable
 from assets.tables import CLASSES, frame
 from assets.templates import UnknownFieldError, fields_of, fill
 from assets.text_tables import TableUnreadableError, read_text_table
@@ -30,7 +33,7 @@ def classes_table(spec: DatasetSpec, tree: RawTree, subjects: set[str], read_tag
         read_tag: Reads one value of a DICOM header.
     """
     declared = spec.classes
-    if declared is None:
+    if declared is None or declared.untold:
         return frame(CLASSES, []), []
     try:
         told = _table(declared, tree.root)
@@ -43,7 +46,7 @@ def classes_table(spec: DatasetSpec, tree: RawTree, subjects: set[str], read_tag
             raw, source = _told(declared, told, fields, tree.root / path, read_tag)
         except UnknownFieldError as error:
             raw, source = None, str(error)
-        name = declared.values.get(raw, raw) if raw is not None else None
+        name = _named(declared, raw) if raw is not None else None
         if name not in declared.names:
             if raw is not None or declared.missing == "error":
                 met = f"the class is {raw!r}, which is none of {list(declared.names)}" if raw is not None else "no class is told"
@@ -65,13 +68,34 @@ def _table(declared: Classes, root: Path) -> dict[str, str]:
     source = declared.table
     if source is None:
         return {}
-    table = read_text_table(root / source.file, [source.key, source.value], source.separator).drop_nulls()
+    rows = _listed(source, root / source.file) if source.each else _tabled(source, root / source.file)
     told: dict[str, str] = {}
     contradicted = set()
-    for key, value in table.select(source.key, source.value).iter_rows():
+    for key, value in rows:
         if told.setdefault(key, value) != value:
             contradicted.add(key)
     return {key: value for key, value in told.items() if key not in contradicted}
+
+
+def _tabled(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
+    table = read_text_table(path, [source.key, source.value], source.separator).drop_nulls()
+    yield from table.select(source.key, source.value).iter_rows()
+
+
+def _listed(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
+    """Key and class of every entry of a list in a JSON file."""
+    try:
+        rows = list(pick(json.loads(path.read_text(encoding="utf-8-sig")), source.each))
+        yield from ((str(row[source.key]), str(row[source.value])) for row in rows if row[source.value] is not None)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise TableUnreadableError(f"{path.name} has no classes at {source.each}: {error!r}") from error
+
+
+def _named(declared: Classes, raw: str) -> str:
+    """The class that a text stands for; the text itself where the spec says nothing about it."""
+    if raw in declared.values:
+        return declared.values[raw]
+    return next((name for name, expression in declared.matches.items() if re.fullmatch(expression, raw)), raw)
 
 
 def _told(

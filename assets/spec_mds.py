@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from assets.spec_layout import Part, Patterns
+from assets.spec_layout import Part, Patterns, Regex
 from assets.templates import FIELD
 
 Template = str
@@ -18,7 +18,8 @@ class ClassTable(Part):
     """A table that says the class.
 
     Attributes:
-        file: The table, CSV or a workbook, under the raw folder.
+        file: The table, CSV, a workbook or JSON, under the raw folder.
+        each: Where the rows stand in a JSON file, as in a listing, e.g. `training[]`.
         key: Its column that names the picture, or its subject.
         match: What `key` is held against.
         value: Its column with the class.
@@ -26,6 +27,7 @@ class ClassTable(Part):
     """
 
     file: str
+    each: str = ""
     key: str
     match: Template = "{subject}"
     value: str
@@ -33,14 +35,17 @@ class ClassTable(Part):
 
 
 class Classes(Part):
-    """The classes of a dataset's images, and where an image's class is told: exactly one of `field`, `table`, `tag`.
+    """The classes of a dataset's images, and where an image's class is told: exactly one of `field`, `table`, `tag`, `untold`.
 
     Attributes:
         names: The classes, in order of their ids, from 0.
         field: What the path says, e.g. `{class}`.
         table: A table that says it.
         tag: DICOM keyword whose value says it.
+        untold: Why nothing that can be read says which image has which class; none is given one.
         values: What is told -> name of the class, where the two differ.
+        matches: Name of the class -> regular expression of the whole text that is told, where many texts stand for one class;
+            asked in their order where `values` has no answer.
         missing: What an image without a class means.
     """
 
@@ -48,16 +53,18 @@ class Classes(Part):
     field: Template = ""
     table: ClassTable | None = None
     tag: str = ""
+    untold: str = ""
     values: dict[str, str] = Field(default_factory=dict)
+    matches: dict[str, Regex] = Field(default_factory=dict)
     missing: Literal["error", "none"] = "error"
 
     @model_validator(mode="after")
     def _is_told_once(self) -> Self:
-        if sum(map(bool, (self.field, self.table, self.tag))) != 1:
-            raise ValueError("a class is told by a `field`, by a `table` or by a `tag`")
-        strangers = set(self.values.values()) - set(self.names)
+        if sum(map(bool, (self.field, self.table, self.tag, self.untold))) != 1:
+            raise ValueError("a class is told by a `field`, by a `table`, by a `tag`, or is `untold`")
+        strangers = {*self.values.values(), *self.matches} - set(self.names)
         if strangers:
-            raise ValueError(f"values name classes that are not declared: {sorted(strangers)}")
+            raise ValueError(f"values or matches name classes that are not declared: {sorted(strangers)}")
         if len(set(self.names)) != len(self.names):
             raise ValueError(f"two classes share one name: {list(self.names)}")
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,50 @@ def test_classes_come_from_a_header_that_is_asked_for(tmp_path: Path) -> None:
     table, findings = classes_table(declared, tree, all_of(tree), lambda path, _: {"s1.dcm": "PT"}.get(path.name))
     assert table.select("subject", "class_id").rows() == [("s1", 1)]
     assert findings == []
+
+
+def test_many_texts_stand_for_one_class(tmp_path: Path) -> None:
+    touch(tmp_path, "scan_3.tif", "scan_12.tif", "OCT_OD.png", "odd.png")
+    matches = {"late": r"scan_1\d", "early": r"scan_\d+", "macula": "OCT_.*"}
+    declared = spec(
+        {"subject": ".+", "series": {"photo": "{subject}.*"}},
+        classes={"names": ["early", "late", "macula"], "field": "{stem}", "matches": matches},
+    )
+    tree = discover(declared, tmp_path)
+    table, findings = classes_table(declared, tree, all_of(tree), no_tag)
+    assert dict(table.select("subject", "class").iter_rows()) == {"scan_3": "early", "scan_12": "late", "OCT_OD": "macula"}
+    assert [f.file for f in findings] == ["odd.png"]
+    with pytest.raises(ValueError, match="matches name classes that are not declared"):
+        spec({"subject": ".+", "series": {"photo": "{subject}.*"}}, classes={"names": ["a"], "field": "b", "matches": {"c": "."}})
+
+
+def test_classes_come_from_a_list_in_json(tmp_path: Path) -> None:
+    touch(tmp_path, "P_1.mha", "P_2.mha", "P_3.mha")
+    rows = [{"image": "./imagesTr/P_1.mha", "POAG": 1}, {"image": "./imagesTr/P_2.mha", "POAG": None}]
+    (tmp_path / "dataset.json").write_text(json.dumps({"training": rows}))
+    table = {"file": "dataset.json", "each": "training[]", "key": "image", "match": "./imagesTr/{name}", "value": "POAG"}
+    declared = spec(
+        {"subject": r"P_\d", "series": {"oct": "{subject}.mha"}},
+        classes={"names": ["Normal", "POAG"], "table": table, "values": {"0": "Normal", "1": "POAG"}, "missing": "none"},
+    )
+    tree = discover(declared, tmp_path)
+    found, findings = classes_table(declared, tree, all_of(tree), no_tag)
+    assert found.select("subject", "class_id").rows() == [("P_1", 1)]
+    assert findings == []
+    (tmp_path / "dataset.json").write_text(json.dumps({"training": [{"image": "./imagesTr/P_1.mha"}]}))
+    found, (finding,) = classes_table(declared, tree, all_of(tree), no_tag)
+    assert (found.height, finding.code) == (0, Code.CLASS_UNKNOWN)
+    assert "dataset.json has no classes at training[]: KeyError('POAG')" in finding.detail
+
+
+def test_untold_classes_are_nobodys_fault(tmp_path: Path) -> None:
+    touch(tmp_path, "p1.npy")
+    declared = spec(
+        {"subject": r"p\d", "series": {"any": "{subject}.npy"}}, classes={"names": ["a", "b"], "untold": "a pickle says it"}
+    )
+    tree = discover(declared, tmp_path)
+    table, findings = classes_table(declared, tree, all_of(tree), no_tag)
+    assert (table.height, findings) == (0, [])
 
 
 def test_blood_cells_are_the_same_from_xml_and_from_the_table(shared_data: Path) -> None:
