@@ -15,6 +15,7 @@ NPY_SUFFIXES = frozenset({".npy"})
 NPZ_SUFFIXES = frozenset({".npz"})
 MAT_SUFFIXES = frozenset({".mat"})
 TIFF_SUFFIXES = frozenset({".tif", ".tiff", ".btf", ".tf8", ".lsm", ".svs", ".stk"})
+CZI_SUFFIXES = frozenset({".czi"})
 PNG_SUFFIXES = frozenset({".png"})
 JPEG_SUFFIXES = frozenset({".jpg", ".jpeg", ".jpe", ".jfif"})
 GIF_SUFFIXES = frozenset({".gif"})
@@ -72,3 +73,8 @@ def is_mat(head: bytes) -> bool:
 def is_tiff(head: bytes) -> bool:
     """Classic or big, in either byte order."""
     return head[:4] in {b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"}
+
+
+def is_czi(head: bytes) -> bool:
+    """The first segment."""
+    return head.startswith(b"ZISRAWFILE")
