@@ -13,16 +13,18 @@ Annotations are real objects here, not strings, and `MaterializeResult` stays ba
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
 from assets import events
-from assets.build import BuildFailedError, Outcome, build_subjects
 from assets.chain_dataset import OWNERS, Gates, dataset_assets, tags
 from assets.dataset import Dataset, Survey, survey
 from assets.incremental import code_version, subject_steps
 from assets.raw import RawDataMissingError
+
+if TYPE_CHECKING:
+    from assets.build import Outcome
 
 SUBJECTS_PER_RUN = 256
 """Subjects of one backfill run: a run costs seconds, so that thousands of subjects should not be thousands of runs."""
@@ -148,6 +150,8 @@ def _subject_assets(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartit
         backfill_policy=dg.BackfillPolicy.multi_run(SUBJECTS_PER_RUN) if partitions else None,
     )
     def subjects(context: dg.AssetExecutionContext) -> Iterator[Any]:
+        from assets.build import BuildFailedError  # noqa: PLC0415 - the definitions of all datasets load without it
+
         selected = [s for s in steps if dg.AssetKey([spec.slug, s]) in context.selected_asset_keys]
         only = tuple(context.partition_keys) if context.has_partition_key or context.has_partition_key_range else None
         found = _survey(dataset, only)
@@ -180,8 +184,10 @@ class _SubjectRun:
     selected: list[str]
     gates: Gates
 
-    def build(self) -> Iterator[Outcome]:
+    def build(self) -> Iterator["Outcome"]:
         """Compute what is stale among the selected steps."""
+        from assets.build import build_subjects  # noqa: PLC0415 - loads numba and every reader, which takes seconds
+
         spec = self.survey.dataset.spec
         plans = [events.restrict(plan, self.selected) for plan in self.survey.stale]
         plans = [plan for plan in plans if plan.stale]
@@ -193,7 +199,7 @@ class _SubjectRun:
                 self.context.log.warning(f"{spec.slug}: {outcome.subject} is quarantined: {error.finding()}")
             yield outcome
 
-    def what_was_done(self, outcomes: Sequence[Outcome]) -> Iterator[Any]:
+    def what_was_done(self, outcomes: Sequence["Outcome"]) -> Iterator[Any]:
         """The events of the subjects that were finished before a run broke off."""
         for outcome in outcomes:
             for step in self.selected:
@@ -202,11 +208,11 @@ class _SubjectRun:
                 elif step in outcome.steps:
                     yield self._materialization(step, outcome.subject, outcome.manifest, outcome)
 
-    def _manifests(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    def _manifests(self, outcomes: Sequence["Outcome"]) -> dict[str, Any]:
         now = {subject: self.survey.manifests.get(subject) for subject in self.survey.plans}
         return now | {o.subject: o.manifest for o in outcomes}
 
-    def finish_keyed(self, only: Sequence[str], outcomes: Sequence[Outcome]) -> Iterator[Any]:
+    def finish_keyed(self, only: Sequence[str], outcomes: Sequence["Outcome"]) -> Iterator[Any]:
         """Report a run for given partitions: good ones are materialized, and a bad one makes the run fail."""
         manifests, slug = self._manifests(outcomes), self.survey.dataset.spec.slug
         built = {o.subject: o for o in outcomes}
@@ -229,12 +235,12 @@ class _SubjectRun:
         text = "\n".join(f"{subject}: {detail}" for subject, detail in details.items())
         raise dg.Failure(f"{len(bad)} of {len(only)} subjects are quarantined\n{text}", metadata=details, allow_retries=False)
 
-    def _describe(self, step: str, subject: str, manifest: Any, outcome: Outcome | None) -> None:
+    def _describe(self, step: str, subject: str, manifest: Any, outcome: "Outcome | None") -> None:
         metadata = events.subject_metadata(self.survey.dataset, step, manifest, outcome)
         key = dg.AssetKey([self.survey.dataset.spec.slug, step])
         self.context.add_asset_metadata(metadata, asset_key=key, partition_key=subject)
 
-    def finish_whole(self, outcomes: Sequence[Outcome]) -> Iterator[Any]:
+    def finish_whole(self, outcomes: Sequence["Outcome"]) -> Iterator[Any]:
         """Report a run for the whole dataset: an event per subject, then a summary; the gate decides about bad ones."""
         manifests, slug = self._manifests(outcomes), self.survey.dataset.spec.slug
         built = {o.subject: o for o in outcomes}
@@ -252,7 +258,7 @@ class _SubjectRun:
                 if subject in built:
                     yield self._failed_check(step, subject, manifests[subject])
 
-    def _materialization(self, step: str, subject: str, manifest: Any, outcome: Outcome | None) -> dg.AssetMaterialization:
+    def _materialization(self, step: str, subject: str, manifest: Any, outcome: "Outcome | None") -> dg.AssetMaterialization:
         """To be yielded: what goes through `context.log_event` is lost when the step fails before it yields."""
         dataset = self.survey.dataset
         return dg.AssetMaterialization(

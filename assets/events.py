@@ -12,7 +12,6 @@ import polars as pl
 from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
 from dagster._core.definitions.data_version import NULL_EVENT_POINTER
 
-from assets.build import Outcome
 from assets.dataset import Dataset, Survey
 from assets.incremental import SubjectPlan, code_version
 from assets.spec import DatasetSpec
@@ -23,6 +22,7 @@ from resources.layout import RECORDS, preview_path, subject_table_path
 from resources.manifest import Manifest
 
 if TYPE_CHECKING:
+    from assets.build import Outcome
     from assets.mds.write import Published
 
 Metadata = dict[str, Any]

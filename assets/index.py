@@ -22,7 +22,6 @@ from assets.splits import split_subjects
 from assets.tables import FINDINGS, LEDGER, SUBJECT_TABLES, concatenate, frame, tables_of
 from resources.findings import Code, Finding, finding
 from resources.manifest import Manifest
-from resources.readers.dicom.tags import read_tag
 
 
 class NotReadyError(Exception):
@@ -88,6 +87,8 @@ def _told(dataset: Dataset, published: set[str]) -> tuple[dict[str, pl.DataFrame
     spec = dataset.spec
     if spec.classes is None and spec.objects is None:
         return {}, []
+    from resources.readers.dicom.tags import read_tag  # noqa: PLC0415 - loads pydicom, which takes a second
+
     tree = discover(spec, dataset.raw_root)
     tables: dict[str, pl.DataFrame] = {}
     findings: list[Finding] = []

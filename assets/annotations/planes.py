@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from assets.measure.components import Components, Plane, label_components
+from assets.measure import Plane
 from assets.spec import DatasetSpec
 from resources.readers.image import Space
+
+if TYPE_CHECKING:
+    from assets.measure.components import Components
 
 PICTURE = "picture"
 """The one plane of what is no volume: its slices run along k."""
@@ -53,6 +56,8 @@ class LabelMap:
     @cached_property
     def components(self) -> Mapping[Plane, Components]:
         """2-D components of every plane whose slices are pictures: both in-plane sides longer than one voxel."""
+        from assets.measure.components import label_components  # noqa: PLC0415 - loads numba, which takes a second
+
         planes = [p for p in Plane if min(in_plane(p, self.shape_ijk)) > 1] if self.space == "patient" else [Plane.AXIAL]
         return {plane: label_components(self.crop, plane, self.offset_ijk) for plane in planes}
 

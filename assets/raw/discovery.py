@@ -17,7 +17,6 @@ from assets.raw.tree import ONLY_SCAN, SYNTHETIC_MARKER, FileEntry, RawScan, Raw
 from assets.raw.walk import walk
 from assets.spec import DatasetSpec
 from resources.findings import Code, Finding, finding
-from resources.readers.registry import companions
 
 _MANY_FILES, _MOST_FOLDERS = 5, 40
 """A misnamed release would drown everything else that is said about it: more unclaimed files, or folders, are counted."""
@@ -163,6 +162,8 @@ class _Sorter:
 
     def _claim_companions(self) -> None:
         """Give the second file of a pair (`.img` of a `.hdr`) to the subject of the first."""
+        from resources.readers.registry import companions  # noqa: PLC0415 - loads every reader, which takes seconds
+
         for main in [f for f in self.files.values() if f.state == "used"]:
             for other in companions(self.root / main.path):
                 path = other.relative_to(self.root).as_posix()
