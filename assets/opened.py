@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from assets.chosen import one_plane
 from assets.spec_layout import FileSource
 from assets.templates import stem
 from resources.findings import BadInputError, Code
@@ -111,7 +112,8 @@ def open_source(raw_root: Path, path: str, source: FileSource) -> RawImage:
     options = ReadOptions(
         assume_orientation=source.assume_orientation, key=_key(source, path), axes=source.axes, spacing_mm=source.spacing_mm
     )
-    return open_image(raw_root / path, name=path, options=options)
+    image = open_image(raw_root / path, name=path, options=options)
+    return image if source.plane is None else one_plane(image, source.plane, path)
 
 
 def open_on_grid(raw_root: Path, path: str, source: FileSource, grid: Opened) -> RawImage:

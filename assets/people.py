@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -29,7 +29,16 @@ def people(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> dict[s
     nameless = [subject for subject, match in found.items() if match is None]
     if nameless:
         raise PeopleUnknownError(f"subjects of {spec.slug} have no id that fits {spec.people.id}: {_few(nameless)}")
-    return {subject: match.group() for subject, match in found.items() if match is not None}
+    ids = {subject: match.group() for subject, match in found.items() if match is not None}
+    return ids if spec.people.consecutive == 1 else _in_groups(spec, ids)
+
+
+def _in_groups(spec: DatasetSpec, ids: Mapping[str, str]) -> dict[str, str]:
+    wordy = [subject for subject, number in ids.items() if not number.isdecimal()]
+    if wordy:
+        raise PeopleUnknownError(f"ids of {spec.slug} that follow one another must be numbers, unlike those of {_few(wordy)}")
+    together = spec.people.consecutive
+    return {subject: str((int(number) + together - 1) // together) for subject, number in ids.items()}
 
 
 def _from_table(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> dict[str, str]:

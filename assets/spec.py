@@ -123,6 +123,7 @@ class People(Part):
         pool: Datasets of one pool name people alike: the same `id` in two of them is the same person, and lies in the same
             split in both. The slug if not given.
         id: Regular expression that finds a person's id in a subject's name; the whole name if not given.
+        consecutive: How many ids in a row, counted from 1, are one person: 2 where odd is the left and even the right side.
         table: A table that names the person of a subject, where names do not.
         unit: What a subject stands for where nothing tells people apart.
         overlaps: Datasets that share people in a way that ids cannot join, or only partly.
@@ -130,6 +131,7 @@ class People(Part):
 
     pool: str = ""
     id: Regex | None = None
+    consecutive: int = Field(default=1, ge=1)
     table: PeopleTable | None = None
     unit: Literal["person", "scan", "image", "specimen"] = "person"
     overlaps: tuple[Overlap, ...] = ()

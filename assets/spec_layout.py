@@ -65,6 +65,7 @@ class FileSource(Part):
             this source's, whatever its name. A file that does not have the element is.
         key: Name of the array inside a container such as HDF5; `{stem}` in it reads as the file's name without its ending.
         axes: Order of the stored axes, e.g. `xyt` for a film stored as a volume.
+        plane: Which one is taken of a file of many pictures, counted from 0 along the third axis; the others are left.
         spacing_mm: Spacing along x, y (and z) for files that do not say.
         assume_orientation: Direction in which the stored indices grow, e.g. `LPS`, for files that do not say.
     """
@@ -73,6 +74,7 @@ class FileSource(Part):
     header: dict[str, Regex] = Field(default_factory=dict)
     key: str | None = None
     axes: Axes | None = None
+    plane: int | None = Field(default=None, ge=0)
     spacing_mm: tuple[float, ...] | None = None
     assume_orientation: OrientationCode | None = None
 
@@ -106,6 +108,7 @@ class LabelsSource(FileSource):
     Attributes:
         masks: Pattern with `{label}`, which reads as the `file` (or the name) of one of the spec's labels.
         one_hot: The channels of the file are binary masks, in order of the label ids.
+        at_least: For a map of probabilities: the least value that counts as inside, as label 1.
         nonzero_is: The label id of every value but 0, for a map of one structure.
         values: Value in the file -> label id, where the two differ; other values keep theirs.
         overlap: What holds where masks meet.
@@ -116,6 +119,7 @@ class LabelsSource(FileSource):
 
     masks: Patterns = ()
     one_hot: bool = False
+    at_least: float | None = None
     nonzero_is: int | None = None
     values: dict[int, int] = Field(default_factory=dict)
     overlap: Literal["error", "lower id wins", "higher id wins"] = "error"

@@ -11,7 +11,8 @@ from assets.templates import FIELD
 
 Template = str
 """Text with fields of the layout in braces, and with `{stem}` (file name without its ending), `{name}` (file name),
-`{path}` (under the raw folder) and `{folder}` (name of the file's folder) of the file it is about."""
+`{path}` (under the raw folder), `{folder}` (name of the file's folder) and `{joined}` (the path without its first folder and its
+ending, `_` for every `/`) of the file it is about."""
 
 
 class ClassTable(Part):

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 FIELD = re.compile(r"\{([a-z_]+)\}")
 """A field in a template."""
 
-ALWAYS_THERE = frozenset({"subject", "scan", "path", "name", "stem", "folder"})
+ALWAYS_THERE = frozenset({"subject", "scan", "path", "name", "stem", "folder", "joined"})
 """Fields that every file has."""
 
 _DOUBLE_ENDINGS = (".nii.gz", ".seg.nrrd", ".ome.tif", ".ome.tiff", ".tar.gz")
@@ -44,6 +44,7 @@ def fields_of(path: str, subject: str, scan: str, own: Mapping[str, str]) -> dic
         "name": file.name,
         "stem": stem(file.name),
         "folder": file.parent.name,
+        "joined": "_".join((*file.parent.parts[1:], stem(file.name))),
     }
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from assets.annotations.planes import LabelMap
+from assets.chosen import at_least
 from assets.colour import as_colours, as_grey, is_coloured
 from assets.image_stream import StoredImage, store_image
 from assets.label_maps import RasLabels, hash_labels, read_channels, read_labels
@@ -198,6 +199,8 @@ class _ScanBuilder:
         for file in self.scan.labels[name]:
             image = open_source(self.raw_root, file.path, source)
             self.made.findings += image.findings
+            if source.at_least is not None:
+                image = at_least(image, source.at_least, file.path)
             if is_coloured(image) and not source.one_hot:
                 image = as_grey(image, file.path)
             opened.append(Opened.of(file.path, image))

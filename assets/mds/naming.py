@@ -14,8 +14,8 @@ class ClassesUnclearError(ValueError):
 def class_ids(labels: Mapping[int, Sequence[str]], classes: Sequence[str]) -> dict[int, int]:
     """Label id -> place of its class in the published list.
 
-    A label is the class that bears its name or one of its aliases. Where the names do not settle it, there must be as many
-    labels as classes, the background left out, and they are taken in order.
+    A label is the class that bears its name or one of its aliases; where all do, several may be of one class. Where the names do
+    not settle it, there must be as many labels as classes, the background left out, and they are taken in order.
 
     Args:
         labels: Label id -> its name and aliases.
@@ -29,7 +29,8 @@ def class_ids(labels: Mapping[int, Sequence[str]], classes: Sequence[str]) -> di
     """
     places = {_plain(name): place for place, name in enumerate(classes) if _plain(name) != BACKGROUND}
     named = {label: places[name] for label, names in labels.items() for name in map(_plain, names) if name in places}
-    if len(set(named.values())) == len(named) and (len(named) == len(places) or len(named) == len(labels)):
+    distinct = len(set(named.values())) == len(named)
+    if len(named) == len(labels) or (distinct and len(named) == len(places)):
         return named
     in_order = dict(zip(sorted(labels), sorted(places.values()), strict=False))
     if len(labels) != len(places) or any(in_order[label] != place for label, place in named.items()):

@@ -30,6 +30,14 @@ def test_an_id_is_found_in_the_name(tmp_path: Path) -> None:
         people(spec(people={"id": "[A-Z]+"}), tmp_path, NAMES)
 
 
+def test_left_and_right_have_numbers_in_a_row_and_are_one_person(tmp_path: Path) -> None:
+    pairs = spec(people={"id": r"\d+$", "consecutive": 2})
+    names = ["case_00001", "case_00002", "case_00003", "case_00010"]
+    assert people(pairs, tmp_path, names) == dict(zip(names, ["1", "1", "2", "5"], strict=True))
+    with pytest.raises(PeopleUnknownError, match="must be numbers, unlike those of case_00001"):
+        people(spec(people={"consecutive": 2, "id": "case_.*"}), tmp_path, NAMES[:1])
+
+
 def test_a_table_names_the_person_and_must_name_all(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("case;who;age\ncase_00001;7;60\ncase_00002;7;61\ncase_00003;8;50\n")
     table = {"file": "people.csv", "subject": "case", "person": "who", "separator": ";"}
