@@ -289,7 +289,7 @@ class DatasetSpec(Part):
         strangers |= {("target", name) for name in self.mds.target if name not in {name for _, name in known}}
         if strangers:
             raise ValueError(f"the mds block names what is not declared: {sorted(strangers)}")
-        if unknown := self.mds.fields - ALWAYS_THERE - set(self.layout.fields):
+        if unknown := self.mds.fields - ALWAYS_THERE - set(self.layout.fields) - set(self.layout.tags):
             raise ValueError(f"the mds block names fields that the layout does not have: {sorted(unknown)}")
         for task, name, part in (("classification", "classes", self.classes), ("detection", "objects", self.objects)):
             if self.mds.task == task and part is None:

@@ -89,17 +89,23 @@ class SeriesSource(FileSource):
 
     Attributes:
         channel: Index along the file's fourth axis; None for a plain 3-D image.
-        channels: How many channels that file must have.
+        channels: How many channels that file must have; `any` for a file of which one is taken, however many there are.
         grid_of: A label map whose file gives the geometry, for arrays in containers; the shapes must be equal.
         required: Whether a scan without it is an error.
         description: What a person would call such a picture, in a sentence about it.
     """
 
     channel: int | None = None
-    channels: int = 1
+    channels: int | Literal["any"] = 1
     grid_of: str | None = None
     required: bool = True
     description: str = ""
+
+    @model_validator(mode="after")
+    def _one_of_any(self) -> Self:
+        if self.channels == "any" and self.channel is None:
+            raise ValueError("of a file with any number of channels `channel` says which one is taken")
+        return self
 
 
 class LabelsSource(FileSource):
@@ -225,6 +231,7 @@ class RawLayout(Part):
         scan_names: Better names for the scans.
         roots: What `{root}` reads in the patterns; a scan found under a later root replaces that of an earlier one.
         fields: Further fields of the patterns -> their regular expressions; they are kept with the scan.
+        tags: Further fields that templates may name -> DICOM keyword of the element whose value they have.
         series: Series name -> file.
         labels: Label map name -> file or files.
         landmarks: Landmark set name -> file.
@@ -238,6 +245,7 @@ class RawLayout(Part):
     scan_names: ScanNames | None = None
     roots: tuple[str, ...] = ()
     fields: dict[str, Regex] = Field(default_factory=dict)
+    tags: dict[str, str] = Field(default_factory=dict)
     series: Annotated[dict[str, SeriesSource], BeforeValidator(_series_from_yaml)]
     labels: Annotated[dict[str, LabelsSource], BeforeValidator(partial(spelled_out, field="path"))] = Field(default_factory=dict)
     landmarks: dict[str, LandmarksSource] = Field(default_factory=dict)
@@ -245,13 +253,19 @@ class RawLayout(Part):
     ignore: dict[str, str] = Field(default_factory=dict)
     listing: Listing | None = None
 
-    @field_validator("fields")
+    @field_validator("fields", "tags")
     @classmethod
     def _fields_are_new(cls, value: dict[str, str]) -> dict[str, str]:
         taken = set(value) & {"subject", "scan", "root", "label"}
         if taken:
             raise ValueError(f"{sorted(taken)} have keys of their own in the layout")
         return value
+
+    @model_validator(mode="after")
+    def _fields_have_one_source(self) -> Self:
+        if twice := set(self.fields) & set(self.tags):
+            raise ValueError(f"{sorted(twice)} are read from paths and from headers; give one of each another name")
+        return self
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:

@@ -184,7 +184,8 @@ class _ScanBuilder:
         if is_coloured(image) and source.channel is None:
             image = as_colours(image, path)
         self.series[name] = Opened.of(path, image)
-        self._require_channels(self.series[name], source.channels, f"the spec of series {name} declares {source.channels}")
+        if source.channels != "any":
+            self._require_channels(self.series[name], source.channels, f"the spec of series {name} declares {source.channels}")
 
     def _borrow_grid(self, name: str, source: SeriesSource) -> None:
         path = self.scan.series[name]

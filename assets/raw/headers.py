@@ -1,10 +1,13 @@
-"""Holds the claims of DICOM files against what their headers say: names do not tell an image from a structure set."""
+"""Holds the claims of DICOM files against what their headers say, and takes fields from them.
+
+Names do not tell an image from a structure set, nor whose an image is.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -34,12 +37,14 @@ class Headers:
         return asked
 
     def fitting(self, claims: Sequence[Claim], path: str) -> tuple[list[Claim], str | None]:
-        """The claims that the file's header allows and, if it allows none of several, why.
+        """The claims that the file's header allows, with the fields it fills, and, if it allows none of several, why.
 
         A file that is no DICOM file, or does not have an element that is asked for, stays claimed: what is wrong with it is for
         its reader to tell.
         """
+        tags = self.spec.layout.tags
         keywords = {keyword for claim in claims for keyword in self._asked.get((claim.role, claim.name), ())}
+        keywords |= set(tags.values()) if claims else set()
         if not keywords:
             return list(claims), None
         values = _read(self.root / path, keywords)
@@ -47,7 +52,8 @@ class Headers:
         for claim in claims:
             refusal = _refusal(claim, self._asked.get((claim.role, claim.name), {}), values)
             if refusal is None:
-                fits.append(claim)
+                said = {field: values[keyword] for field, keyword in tags.items() if keyword in values}
+                fits.append(replace(claim, fields=claim.fields | said) if said else claim)
             else:
                 unfit = unfit or refusal
         return fits, unfit

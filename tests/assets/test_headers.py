@@ -33,6 +33,19 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_fields_are_taken_from_headers(root: Path) -> None:
+    content = spec(slice={"header": {"Modality": "CT|PT"}}).model_dump()
+    content["layout"]["tags"] = {"study": "StudyInstanceUID", "words": "SeriesDescription"}
+    tree = discover(DatasetSpec.model_validate(content), root)
+    said = {scan.scan: scan.fields for scan in tree.subjects["p1"].scans}
+    study = read_tag(root / "p1/a.dcm", "StudyInstanceUID")
+    assert study
+    assert said == {"a": {"study": study, "words": "axial"}, "c": {"study": study, "words": "pet"}, "d": {}}
+    content["layout"]["fields"] = {"study": ".+"}
+    with pytest.raises(ValueError, match=r"\['study'\] are read from paths and from headers"):
+        DatasetSpec.model_validate(content)
+
+
 def test_a_file_whose_header_says_otherwise_is_not_taken_and_the_reason_is_told(root: Path) -> None:
     tree = discover(spec(slice={"header": {"Modality": "CT"}}), root)
     assert [scan.scan for scan in tree.subjects["p1"].scans] == ["a", "d"]
