@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from resources.readers.dicom.rescale import value_type
 from resources.readers.dicom.stacking import stack
 from resources.readers.grid import grid_findings
 from resources.readers.image import FourthAxis, Space, ThirdAxis
-from resources.readers.source import ReadOptions
+from resources.readers.source import RawFile, ReadOptions, unreadable
 
 _NEEDS_RESCALE = frozenset({"CT", "PT"})
 
@@ -167,7 +168,7 @@ def _without_copies(files: Sequence[DicomFile]) -> tuple[tuple[DicomFile, ...], 
         first = kept.setdefault(uid, file)
         if first is file:
             continue
-        if file.source.path.read_bytes() != first.source.path.read_bytes():
+        if not _same_bytes(first.source, file.source):
             raise BadInputError(
                 Code.DUPLICATE_SLICE,
                 f"{first.source.name} and {file.source.name} claim to be one object (SOPInstanceUID {uid}) and differ; keep the "
@@ -177,6 +178,13 @@ def _without_copies(files: Sequence[DicomFile]) -> tuple[tuple[DicomFile, ...], 
         detail = f"a copy of {first.source.name}, byte for byte; left out"
         notes.append(finding(Code.DUPLICATE_SLICE, detail, file=file.source.name, severity=Severity.WARNING))
     return tuple(kept.values()), notes
+
+
+def _same_bytes(first: RawFile, second: RawFile) -> bool:
+    try:
+        return filecmp.cmp(first.path, second.path, shallow=False)
+    except OSError as error:
+        raise unreadable(second.name, error) from error
 
 
 def _common_layout(files: Sequence[DicomFile], name: str) -> PixelLayout:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from resources.findings import BadInputError, Finding
+from resources.findings import BadInputError, Code, Finding
 from resources.readers.dicom.elements import Elements, quiet
 from resources.readers.dicom.enhanced import enhanced_planes, has_groups
 from resources.readers.dicom.frames import is_film, plain_planes
@@ -171,6 +171,10 @@ def _with_planes(file: DicomFile, header: Header) -> DicomFile:
     elements = header.elements
     whole = read_layout(header)
     layout = whole
+    if elements.has("TotalPixelMatrixColumns"):
+        raise elements.bad(
+            "a whole-slide picture in tiles, which is not supported; only its segmentations are", Code.UNSUPPORTED_DATA
+        )
     if has_groups(elements):
         planes = enhanced_planes(elements, whole.frames)
     elif is_mosaic(elements):

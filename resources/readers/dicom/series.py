@@ -43,6 +43,7 @@ class DicomSeries:
         fourth_axis: What that axis is.
         space: Whether the image has a place in a patient.
         refusal: Why it makes no image; `None` where it makes one, and for kinds that are none.
+        folder: The folder that was looked at.
         parts: The headers of its files.
     """
 
@@ -114,10 +115,16 @@ def _read(folder: Path, name: str) -> DicomFile | None:
     try:
         source = examine(folder / name, name)
     except BadInputError:
-        if Path(name).suffix.lower() in SUFFIXES - {""}:
+        if _may_be_dicom(name):
             raise
         return None
     return read_file(source) if sniff(source.head) else None
+
+
+def _may_be_dicom(name: str) -> bool:
+    """Whether a file without content is missed as a DICOM file: by its ending, or because it has none but a part of a UID."""
+    ending = Path(name).suffix.lower()
+    return ending in SUFFIXES or ending[1:].isdigit()
 
 
 def _series(folder: Path, files: tuple[DicomFile, ...]) -> DicomSeries:

@@ -21,8 +21,9 @@ from resources.readers.grid import MAX_SHEAR_DEG
 SAME_DIRECTION = 1e-3
 """Largest difference between direction cosines of two planes of one stack; localizers differ by far more."""
 
-SAME_PLACE = 0.01
-"""Two planes are at one place when they lie closer than this fraction of a pixel (at most 0.01 mm)."""
+SAME_PLACE = 0.05
+"""Two planes are at one place when they lie closer than this fraction of a pixel (at most 0.05 mm): the positions of
+repeated volumes are rounded differently."""
 
 SILENT_UNEVENNESS = 0.01
 """Positions may leave the regular grid by this fraction of a step without a word: rounding does that. Where a step is thin,

@@ -283,7 +283,7 @@ def test_12_bit_jpeg_is_read(shared_data: Path) -> None:
         ("MR_truncated.dcm", Code.TRUNCATED), ("rtplan_truncated.dcm", Code.TRUNCATED), ("badVR.dcm", Code.BAD_HEADER),
         ("JPEG2000-embedded-sequence-delimiter.dcm", Code.DECODER_FAILED), ("rtdose_1frame.dcm", Code.BAD_HEADER),
         ("no_meta.dcm", Code.WRONG_MAGIC), ("meta_missing_tsyntax.dcm", Code.BAD_HEADER), ("waveform_ecg.dcm", Code.NOT_A_VOLUME),
-        ("rtstruct.dcm", Code.NOT_A_VOLUME), ("reportsi.dcm", Code.NOT_A_VOLUME), ("liver_expb_1frame.dcm", Code.NOT_A_VOLUME),
+        ("rtstruct.dcm", Code.NOT_A_VOLUME), ("reportsi.dcm", Code.NOT_A_VOLUME), ("liver_expb_1frame.dcm", Code.BAD_HEADER),
         ("empty_charset_LEI.dcm", Code.NOT_A_VOLUME), ("no_meta_group_length.dcm", Code.NOT_A_VOLUME),
     ],
 )  # fmt: skip

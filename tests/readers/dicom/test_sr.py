@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.sr.codedict import codes
-from pydicom.uid import ComprehensiveSRStorage, CTImageStorage, EnhancedSRStorage, ExplicitVRLittleEndian
+from pydicom.uid import CTImageStorage, EnhancedSRStorage, ExplicitVRLittleEndian
 
 from resources.findings import BadInputError, Code
 from resources.readers.dicom.sr import read_sr_measurements
@@ -33,10 +33,8 @@ def report(path: Path) -> Path:
         finding_sites=[hd.FindingSite(codes.SCT.Lung)],
         measurements=[area],
         qualitative_evaluations=[
-            hd.QualitativeEvaluation(codes.SCT.Texture if hasattr(codes.SCT, "Texture") else codes.DCM.Finding, codes.SCT.Solid)
-        ]
-        if hasattr(codes.SCT, "Solid")
-        else None,
+            hd.QualitativeEvaluation(hd.CodedConcept("M1", "99X", "Margin"), hd.CodedConcept("M2", "99X", "spiculated"))
+        ],
     )
     plain = hd.MeasurementsAndQualitativeEvaluations(
         tracking_identifier=hd.TrackingIdentifier(uid(6, 2), "lesion 2"),
@@ -67,6 +65,7 @@ def test_measurements_of_tid_1500(tmp_path: Path) -> None:
     assert first.finding.value == codes.SCT.Neoplasm.value
     assert first.site is not None
     assert first.site.value == codes.SCT.Lung.value
+    assert [(str(name), value.meaning) for name, value in first.evaluations] == [("Margin (M1, 99X)", "spiculated")]
     (area,) = first.measurements
     assert (area.name.meaning, area.value) == ("Area", 4.25)
     assert area.unit is not None
@@ -134,4 +133,3 @@ def test_an_image_is_no_report(tmp_path: Path) -> None:
     with pytest.raises(BadInputError) as caught:
         read_sr_measurements(write(tmp_path / "s", slice_of(ramp())))
     assert caught.value.finding.code == Code.NOT_A_VOLUME
-    assert ComprehensiveSRStorage != CTImageStorage
