@@ -20,7 +20,7 @@ from tests.data_makers.feta24 import feta24
 from tests.data_makers.hntsmrg24 import hntsmrg24
 from tests.data_makers.isles24 import isles24
 from tests.data_makers.kits23 import kits23
-from tests.data_makers.made import MadeScan, MadeSubject
+from tests.data_makers.made import MadePicture, MadeScan, MadeSubject
 from tests.data_makers.msd import (
     msd_brain_tumour,
     msd_colon,
@@ -40,6 +40,7 @@ from tests.data_makers.topcow24 import topcow24_ct, topcow24_mr
 from tests.data_makers.totalsegmentator import totalsegmentator_ct, totalsegmentator_mr
 
 __all__ = [
+    "MadePicture",
     "MadeScan",
     "MadeSubject",
     "abdomenatlas10mini",

@@ -49,14 +49,43 @@ class MadeScan:
 
 
 @dataclass(frozen=True, slots=True)
+class MadePicture:
+    """One scan whose images lie in no patient, or whose place there does not matter, given by what it must become.
+
+    Attributes:
+        series: Series name -> file.
+        pixels: Series name -> `[i, j, k]`: columns, rows, and colours, pages or slices.
+        labels: Label map name -> its files.
+        mask: `[i, j, k]` label ids; None where there is no label map.
+        classes: Series name -> class.
+        objects: (label, x_min, y_min, x_max, y_max) of every marked object.
+        scan: Its name in the products.
+        landmarks: None, as in a scan without any.
+    """
+
+    series: Mapping[str, Path]
+    pixels: Mapping[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    labels: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    mask: npt.NDArray[np.uint8] | None = None
+    classes: Mapping[str, str] = field(default_factory=dict)
+    objects: tuple[tuple[str, float, float, float, float], ...] = ()
+    scan: str = "0"
+    landmarks: Mapping[str, Vector] = field(default_factory=dict)
+
+    def label_map(self) -> npt.NDArray[np.uint8] | None:
+        """`[i, j, k]` label map."""
+        return self.mask
+
+
+@dataclass(frozen=True, slots=True)
 class MadeSubject:
     """One subject of a miniature dataset."""
 
     subject: str
-    scans: tuple[MadeScan, ...]
+    scans: tuple[MadeScan | MadePicture, ...]
 
     @property
-    def only_scan(self) -> MadeScan:
+    def only_scan(self) -> MadeScan | MadePicture:
         """The scan of a subject that has just one."""
         (scan,) = self.scans
         return scan

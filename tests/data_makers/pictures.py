@@ -1,9 +1,8 @@
-"""What the makers of pictures share: ellipses on a canvas, in grey and in colour, and the formats pictures come in."""
+"""Pictures, films and arrays of miniatures, written by Pillow, tifffile, NumPy and SciPy, of content that is known beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,94 +10,90 @@ import numpy as np
 import numpy.typing as npt
 import tifffile
 from PIL import Image
+from scipy.io import savemat
 
-from resources.phantoms import Ellipsoid, Grid, draw_labels, draw_values
-from tests.data_makers.made import MadeScan
+from tests.data_makers.made import MadePicture
 
-Pixels = npt.NDArray[Any]
-
-SIZE = (24, 18)
-"""Columns and rows."""
+Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """One picture, on a grid of pixels: no millimetres, and no patient.
+def shades(rows: int, columns: int, seed: int, *, channels: int = 1, dtype: type[np.generic] = np.uint8) -> Array:
+    """`[row, column]`, or `[row, column, channel]` where there are several: 7 a row, 3 a column, 40 a channel, modulo 251."""
+    r, c, k = np.ogrid[:rows, :columns, :channels]
+    values = (7 * r + 3 * c + 40 * k + 11 * seed) % 251
+    return np.asarray(values if channels > 1 else values[..., 0]).astype(dtype)
 
-    Attributes:
-        grid: Of (columns, rows, 1) pixels.
-        shapes: What was drawn: an ellipse per label, apart from one another.
-        grey: [row, column] 8 bit.
+
+def disc(rows: int, columns: int, centre: tuple[float, float], radius: float) -> npt.NDArray[np.bool_]:
+    """`[row, column]` within `radius` of `centre` (row, column), border included."""
+    r, c = np.ogrid[:rows, :columns]
+    return np.asarray((r - centre[0]) ** 2 + (c - centre[1]) ** 2 <= radius**2)
+
+
+def as_stored(picture: Array) -> Array:
+    """`[row, column]` or `[row, column, channel]` -> `[i, j, k]` as the store has it: columns, rows, channels."""
+    whole = picture if picture.ndim == 3 else picture[:, :, None]
+    return np.ascontiguousarray(whole.swapaxes(0, 1))
+
+
+def pages_as_stored(pages: Array) -> Array:
+    """`[page, row, column]` -> `[i, j, k]` as the store has it: columns, rows, pages."""
+    return np.ascontiguousarray(pages.transpose(2, 1, 0))
+
+
+def write_picture(path: Path, picture: Array, **tiff: Any) -> Array:
+    """Write `[row, column]`, `[row, column, colour]` or, as TIFF, `[page, row, column]` in the format of the file's ending.
+
+    Args:
+        path: The file.
+        picture: Its pixels.
+        tiff: Further arguments of `tifffile.imwrite`, for a TIFF file.
+
+    Returns:
+        The pixels as other programs read them: JPEG changes them.
     """
-
-    grid: Grid
-    shapes: tuple[Ellipsoid, ...]
-    grey: Pixels
-
-    @property
-    def colour(self) -> Pixels:
-        """[row, column, 3] 8 bit; the three colours differ everywhere."""
-        return np.stack([self.grey, self.grey // 2, 255 - self.grey], axis=-1)
-
-    @property
-    def ids(self) -> Pixels:
-        """[row, column] 8 bit label ids."""
-        return np.ascontiguousarray(draw_labels(self.shapes, self.grid)[:, :, 0].T).astype(np.uint8)
-
-    def mask(self, *labels: int) -> Pixels:
-        """[row, column] 8 bit, 255 where one of the labels is, or any of them where none is named."""
-        return np.where(np.isin(self.ids, labels) if labels else self.ids > 0, 255, 0).astype(np.uint8)
-
-    def scan(
-        self,
-        series: Mapping[str, tuple[Path, Pixels]],
-        labels: Mapping[str, tuple[Path, ...]] | None = None,
-        *,
-        scan: str = "0",
-        class_name: str = "",
-    ) -> MadeScan:
-        """The picture as a scan.
-
-        Args:
-            series: Series name -> its file and what it holds, with axes as in a file: rows, columns and perhaps colours.
-            labels: Label map name -> its files.
-            scan: Its name.
-            class_name: Its class.
-        """
-        files = {name: path for name, (path, _) in series.items()}
-        pixels = {name: as_stored(held) for name, (_, held) in series.items()}
-        return MadeScan(self.grid, self.shapes, files, labels or {}, "", scan, pixels=pixels, class_name=class_name)
-
-
-def drawn(number: int, labels: Sequence[int] = (1,), *, size: tuple[int, int] = SIZE) -> Drawn:
-    """A picture with an ellipse per label, side by side; no two numbers give the same."""
-    columns, rows = size
-    width = columns / len(labels)
-    shapes = tuple(
-        Ellipsoid(
-            ((place + 0.5) * width - 0.37, rows / 2 - 0.71 + number % 3, 0.0),
-            (0.4 * width, (0.22 + 0.02 * (number % 4)) * rows, 0.5),
-            120 + 15 * place,
-            label,
-        )
-        for place, label in enumerate(labels)
-    )
-    grid = Grid((columns, rows, 1), np.eye(4))
-    noise = np.random.default_rng(number).integers(0, 9, grid.shape)
-    values = draw_values(shapes, grid, 20 + number % 11) + noise
-    return Drawn(grid, shapes, np.ascontiguousarray(values[:, :, 0].T).astype(np.uint8))
-
-
-def as_stored(held: Pixels) -> Pixels:
-    """[row, column] or [row, column, colour] as products have them: [column, row, 1 or colour]."""
-    return held.T[:, :, None] if held.ndim == 2 else held.transpose(1, 0, 2)
-
-
-def write_picture(path: Path, pixels: Pixels) -> Path:
-    """Write [row, column] or [row, column, colour] in the format that the name asks for: BMP, PNG, JPEG, GIF, PNM or TIFF."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix.lower() in {".tif", ".tiff"}:
-        tifffile.imwrite(path, pixels, photometric="rgb" if pixels.ndim == 3 else "minisblack", metadata=None)
-    else:
-        Image.fromarray(pixels).save(path)
-    return path
+    ending = path.suffix.lower()
+    if ending in {".tif", ".tiff"}:
+        kind = {"photometric": "rgb"} if picture.ndim == 3 and picture.shape[2] in {3, 4} else {"photometric": "minisblack"}
+        tifffile.imwrite(path, picture, **({"metadata": None} | kind | tiff))
+        return picture
+    Image.fromarray(picture).save(path, format={".jpg": "JPEG", ".jpeg": "JPEG"}.get(ending))
+    with Image.open(path) as image:
+        return np.array(image)
+
+
+def write_npy(path: Path, array: Array) -> Array:
+    """Write an array as NPY."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.save(path, array)
+    return array
+
+
+def write_npz(path: Path, **arrays: Array) -> None:
+    """Write arrays as compressed NPZ."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, **arrays)
+
+
+def write_mat(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays as MATLAB 5 file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    savemat(path, dict(arrays), do_compression=True)
+
+
+def photo(
+    path: Path,
+    seed: int,
+    *,
+    series: str = "photo",
+    scan: str = "0",
+    of_class: str = "",
+    colours: int = 3,
+    rows: int = 18,
+    columns: int = 22,
+) -> MadePicture:
+    """Write one picture of `shades`, the one series of its scan."""
+    stored = write_picture(path, shades(rows, columns, seed, channels=colours))
+    classes = {series: of_class} if of_class else {}
+    return MadePicture({series: path}, {series: as_stored(stored)}, classes=classes, scan=scan)
