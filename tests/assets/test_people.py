@@ -12,7 +12,7 @@ from assets.official_split import SplitUnknownError, official_split
 from assets.people import PeopleUnknownError, people
 from assets.spec import DatasetSpec, load_catalog
 
-KITS = load_catalog()["kits23"].model_dump()
+KITS = load_catalog()["kits23"].model_dump() | {"mds": None}
 NAMES = ["case_00001", "case_00002", "case_00003"]
 
 

@@ -40,7 +40,7 @@ def codes(tree: RawTree) -> list[tuple[Code, str]]:
 
 
 def spec_of(layout: dict[str, Any]) -> DatasetSpec:
-    return DatasetSpec.model_validate({**KITS.model_dump(), "layout": layout})
+    return DatasetSpec.model_validate({**KITS.model_dump(), "layout": layout, "mds": None})
 
 
 @pytest.fixture
