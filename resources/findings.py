@@ -93,6 +93,7 @@ class Code(StrEnum):
     SLOPE_IGNORED = "slope-ignored"
     TRANSPARENCY = "transparency"
     MIN_IS_WHITE = "min-is-white"
+    FRAME_COUNT = "frame-count"
     EXIF_ORIENTATION = "exif-orientation"
     CONSTANT_IMAGE = "constant-image"
     NOT_WHOLE_LABELS = "non-integer-labels"
@@ -147,6 +148,7 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.CONSTANT_IMAGE: Severity.WARNING,
     Code.TRANSPARENCY: Severity.WARNING,
     Code.MIN_IS_WHITE: Severity.WARNING,
+    Code.FRAME_COUNT: Severity.WARNING,
     Code.EXIF_ORIENTATION: Severity.WARNING,
     Code.LESION_WITHOUT_AXES: Severity.WARNING,
     Code.LESION_AT_BORDER: Severity.WARNING,

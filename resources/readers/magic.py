@@ -16,6 +16,7 @@ NPZ_SUFFIXES = frozenset({".npz"})
 MAT_SUFFIXES = frozenset({".mat"})
 TIFF_SUFFIXES = frozenset({".tif", ".tiff", ".btf", ".tf8", ".lsm", ".svs", ".stk"})
 CZI_SUFFIXES = frozenset({".czi"})
+VIDEO_SUFFIXES = frozenset({".avi", ".mp4", ".m4v", ".mov", ".mkv", ".webm"})
 PNG_SUFFIXES = frozenset({".png"})
 JPEG_SUFFIXES = frozenset({".jpg", ".jpeg", ".jpe", ".jfif"})
 GIF_SUFFIXES = frozenset({".gif"})
@@ -78,3 +79,8 @@ def is_tiff(head: bytes) -> bool:
 def is_czi(head: bytes) -> bool:
     """The first segment."""
     return head.startswith(b"ZISRAWFILE")
+
+
+def is_video(head: bytes) -> bool:
+    """AVI, MP4 and its kin, or Matroska."""
+    return (head.startswith(b"RIFF") and head[8:12] == b"AVI ") or head[4:8] == b"ftyp" or head.startswith(b"\x1aE\xdf\xa3")

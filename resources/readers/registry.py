@@ -61,6 +61,7 @@ READERS: tuple[Reader, ...] = (
     Reader("NPZ", magic.NPZ_SUFFIXES, magic.is_npz, npy.open_npz, arrays=npy.list_npz, knows_axes=True),
     Reader("TIFF", magic.TIFF_SUFFIXES, magic.is_tiff, isolated("tiff", "open_tiff"), knows_axes=True),
     Reader("CZI", magic.CZI_SUFFIXES, magic.is_czi, isolated("czi", "open_czi"), knows_axes=True),
+    Reader("video", magic.VIDEO_SUFFIXES, magic.is_video, isolated("video", "open_video"), knows_axes=True),
     Reader("PNG", magic.PNG_SUFFIXES, magic.is_png, bitmap.open_bitmap, knows_axes=True),
     Reader("JPEG", magic.JPEG_SUFFIXES, magic.is_jpeg, bitmap.open_bitmap, knows_axes=True),
     Reader("GIF", magic.GIF_SUFFIXES, magic.is_gif, bitmap.open_bitmap, knows_axes=True),
