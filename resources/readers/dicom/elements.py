@@ -83,7 +83,7 @@ class Elements:
     def texts(self, keyword: str) -> tuple[str, ...]:
         """The values as text, blanks at the ends removed; none when the element is missing or empty."""
         value = self._value(keyword)
-        if value is None or value == "":
+        if value is None or (isinstance(value, str) and not value):
             return ()
         values = value if isinstance(value, (list, tuple)) or type(value).__name__ == "MultiValue" else [value]
         return tuple(str(part).strip(" \0") for part in values)
@@ -162,7 +162,7 @@ class Elements:
     def tags(self, keyword: str) -> tuple[int, ...]:
         """The values of an element that holds tags."""
         value = self._value(keyword)
-        if value is None or value == "":
+        if value is None or (isinstance(value, str) and not value):
             return ()
         return (int(value),) if isinstance(value, int) else tuple(int(tag) for tag in value)
 

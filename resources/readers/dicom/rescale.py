@@ -125,9 +125,11 @@ def apply_rescale(stored: npt.NDArray[Any], rescale: Rescale, target: npt.NDArra
         target[...] = stored
         return
     flat = np.ascontiguousarray(stored).reshape(-1)
-    values = np.empty(flat.shape, target.dtype)
+    in_place = target.flags.c_contiguous
+    values = target.reshape(-1) if in_place else np.empty(flat.shape, target.dtype)
     Scaling(rescale.slope, rescale.intercept, target.dtype).apply(flat, values)
-    target[...] = values.reshape(stored.shape)
+    if not in_place:
+        target[...] = values.reshape(stored.shape)
 
 
 def _narrowest(ends: list[int]) -> np.dtype[Any]:

@@ -118,7 +118,7 @@ class DicomVoxels:
     def _fill(self, reading: _Reading, channel: int, k: int, target: npt.NDArray[Any]) -> None:
         colour, volume = (channel, 0) if self.assembly.colours > 1 else (0, channel)
         plane = self.assembly.planes[volume][k]
-        stored = reading.plane(plane, colour).T
+        stored, target = reading.plane(plane, colour), target.T
         table = self.assembly.files[0].table
         if table is not None:
             target[...] = table.apply(stored)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import sys
 import warnings
 from collections.abc import Callable
@@ -22,6 +23,13 @@ from pydicom.pixels.decoders.base import get_decoder
 from pydicom.uid import HTJ2K, JPEG2000, UID, HTJ2KLossless, HTJ2KLosslessRPCL, JPEG2000Lossless, JPEGExtended12Bit
 
 _OPENJPEG = frozenset({JPEG2000, JPEG2000Lossless, HTJ2K, HTJ2KLossless, HTJ2KLosslessRPCL})
+
+
+DECODER_ERRORS = (
+    RuntimeError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, OSError, EOFError, MemoryError,
+    struct.error,
+)  # fmt: skip
+"""What decoders were seen to raise for damaged frames. Anything else ends this process, which the parent takes for a crash."""
 
 
 def limit_memory(n_bytes: int) -> None:
@@ -40,7 +48,7 @@ def decode(frame: bytes, job: dict[str, Any]) -> npt.NDArray[Any]:
         job: `syntax` (UID), and the options of a pydicom decoder.
 
     Raises:
-        Exception: Whatever the decoder raises.
+        RuntimeError: No decoder can; others of `DECODER_ERRORS` for a job that makes no sense.
     """
     syntax = UID(job["syntax"])
     options = {name: value for name, value in job["options"].items() if value is not None}
@@ -56,7 +64,7 @@ def decode(frame: bytes, job: dict[str, Any]) -> npt.NDArray[Any]:
     for plugin in sorted(plugins, key=lambda name: name != first):
         try:
             array, _ = decoder.as_array(encapsulate([frame], has_bot=False), index=0, decoding_plugin=plugin, **options)
-        except Exception as error:  # noqa: BLE001  # a decoder raises what it likes; every one that is there is tried
+        except DECODER_ERRORS as error:
             failures.append(f"{plugin}: {' '.join(str(error).split())}")
         else:
             return np.asarray(array)
@@ -78,7 +86,7 @@ def serve(source: BinaryIO, sink: BinaryIO, work: Callable[[bytes, dict[str, Any
         try:
             array = np.ascontiguousarray(work(frame, job))
             body = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        except Exception as error:  # noqa: BLE001  # whatever a decoder raises is an answer
+        except DECODER_ERRORS as error:
             _send(sink, {"error": f"{type(error).__name__}: {error}"[:500], "length": 0})
         else:
             _send(sink, {"dtype": array.dtype.newbyteorder("<").str, "shape": array.shape, "length": len(body)}, body)
