@@ -78,7 +78,7 @@ def _table(declared: Classes, root: Path) -> dict[str, str]:
 
 
 def _tabled(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
-    table = read_text_table(path, [source.key, source.value], source.separator).drop_nulls()
+    table = read_text_table(path, [source.key, source.value], source.separator, source.columns).drop_nulls()
     yield from table.select(source.key, source.value).iter_rows()
 
 

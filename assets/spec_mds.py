@@ -25,6 +25,7 @@ class ClassTable(Part):
         match: What `key` is held against.
         value: Its column with the class.
         separator: Between columns.
+        columns: Names for the columns of a text table that has none; all of them, in order.
     """
 
     file: str
@@ -33,6 +34,7 @@ class ClassTable(Part):
     match: Template = "{subject}"
     value: str
     separator: str = ","
+    columns: tuple[str, ...] = ()
 
 
 class Classes(Part):

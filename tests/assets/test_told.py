@@ -49,6 +49,26 @@ def test_classes_come_from_the_path_in_the_order_of_the_spec(tmp_path: Path) -> 
     assert [(f.code, f.file) for f in findings] == [(Code.CLASS_UNKNOWN, "Odd/a3.tif")]
 
 
+def test_classes_come_from_a_table_without_names_of_its_columns(tmp_path: Path) -> None:
+    touch(tmp_path, "mdb001.pgm", "mdb003.pgm", "mdb005.pgm", "mdb059.pgm", "mdb144.pgm")
+    (tmp_path / "Info.txt").write_text(
+        "This file lists the films in the MIAS database and says what is wrong with them, as follows: 1st column: film\n\n"
+        "mdb001 G CIRC B 535 425 197\nmdb003 D NORM \nmdb005 F CIRC B 477 133 30\nmdb005 F CIRC B 500 168 26\n"
+        "mdb059 F CIRC B\nmdb144 F MISC B 233 994 29\nmdb144 F MISC M 313 540 27\n"
+    )
+    columns = ["film", "tissue", "abnormality", "severity", "x", "y", "radius"]
+    table = {"file": "Info.txt", "key": "film", "value": "abnormality", "separator": " ", "columns": columns}
+    declared = spec(
+        {"subject": r"mdb\d{3}", "series": {"film": "{subject}.pgm"}}, classes={"names": ["NORM", "CIRC", "MISC"], "table": table}
+    )
+    tree = discover(declared, tmp_path)
+    found, findings = classes_table(declared, tree, all_of(tree), no_tag)
+    assert dict(found.select("subject", "class").rows()) == {
+        "mdb001": "CIRC", "mdb003": "NORM", "mdb005": "CIRC", "mdb059": "CIRC", "mdb144": "MISC",
+    }  # fmt: skip
+    assert findings == []
+
+
 def test_classes_come_from_a_table_which_must_not_contradict_itself(tmp_path: Path) -> None:
     touch(tmp_path, "p1.png", "p2.png", "p3.png", "p4.png")
     (tmp_path / "clinical.csv").write_text(

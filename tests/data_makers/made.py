@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +24,6 @@ class MadeScan:
         orientation: Direction in which each stored index grows.
         scan: Its name in the products.
         landmarks: Landmark -> its place in the space of the series: RAS+ mm, or pixels (column, row, 0) of a picture.
-        pixels: Series name -> [i, j, k] what the products must hold of it; of pictures.
-        class_name: Its class, where classes are told.
     """
 
     grid: Grid
@@ -36,8 +33,6 @@ class MadeScan:
     orientation: str
     scan: str = "0"
     landmarks: Mapping[str, Vector] = field(default_factory=dict)
-    pixels: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-    class_name: str = ""
 
     def of_label(self, label: int) -> tuple[Ellipsoid, ...]:
         """The ellipsoids drawn with a label."""

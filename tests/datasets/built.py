@@ -22,7 +22,7 @@ from resources.layout import Layout
 from resources.manifest import Manifest
 from resources.readers.dicom.tags import read_tag
 from tests import data_makers
-from tests.data_makers import MadeScan, MadeSubject
+from tests.data_makers import MadePicture, MadeScan, MadeSubject
 from tests.datasets.closed_forms import InVoxels
 
 PLANES = ("sagittal", "coronal", "axial")
@@ -136,28 +136,31 @@ def check_built(built: Built, made: Mapping[str, MadeSubject]) -> None:
 
 
 def check_pictures(built: Built, made: Mapping[str, MadeSubject]) -> None:
-    """Every subject is published; its pictures hold the made pixels in the file's order, its label maps the drawn ids."""
+    """Every subject is published; its images hold the made pixels, its label maps the made ids."""
     assert {s: m.state for s, m in built.manifests.items()} == dict.fromkeys(made, "published"), reasons(built)
-    for subject, scan in ((name, scan) for name, one in made.items() for scan in one.scans):
+    for subject, scan in ((name, scan) for name, one in made.items() for scan in one.scans if isinstance(scan, MadePicture)):
         volumes = built.rows("volumes", subject).filter(scan=scan.scan)
         assert set(volumes.filter(kind="image")["series"]) == set(scan.series)
         for series, pixels in scan.pixels.items():
-            (row,) = volumes.filter(kind="image", series=series).to_dicts()
-            assert (row["space"], row["affine_ras_mm"]) == ("picture", None)
             np.testing.assert_array_equal(built.voxels(subject, "image", scan.scan, series), pixels)
-        for row in volumes.filter(kind="labels").to_dicts():
-            np.testing.assert_array_equal(built.voxels(subject, "labels", scan.scan, row["series"]), scan.label_map())
+        maps = volumes.filter(kind="labels").to_dicts()
+        assert {row["labels_name"] for row in maps} == set(scan.labels)
+        for row in maps:
+            np.testing.assert_array_equal(built.voxels(subject, "labels", scan.scan, row["series"]), scan.mask)
 
 
 def check_classes(built: Built, made: Mapping[str, MadeSubject]) -> None:
-    """Every picture is of the class it was made as."""
+    """Every image is of the class it was made as, and those that were made without have none."""
     table, findings = classes_table(built.spec, built.survey.tree, set(made), read_tag)
     assert findings == []
     found = {(row["subject"], row["scan"], row["series"]): row["class"] for row in table.to_dicts()}
-    expected = {
-        (name, scan.scan, series): scan.class_name for name, one in made.items() for scan in one.scans for series in scan.series
+    assert found == {
+        (name, scan.scan, series): of_class
+        for name, one in made.items()
+        for scan in one.scans
+        if isinstance(scan, MadePicture)
+        for series, of_class in scan.classes.items()
     }
-    assert found == expected
 
 
 def reasons(built: Built) -> list[str]:
