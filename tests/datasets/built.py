@@ -110,7 +110,7 @@ def check_found(
     assert not {path: reason for path, reason in reasons.items() if ignored[path] not in reason}
 
 
-def _files(scan: MadeScan) -> list[Path]:
+def _files(scan: MadeScan | MadePicture) -> list[Path]:
     return [*scan.series.values(), *(file for files in scan.labels.values() for file in files)]
 
 
@@ -125,7 +125,7 @@ def _check_files(miniature: Miniature, raw: RawSubject, made: MadeSubject) -> No
 def check_built(built: Built, made: Mapping[str, MadeSubject]) -> None:
     """Every subject is published; its label map is what was drawn, voxel by voxel, on the grid it was drawn on."""
     assert {s: m.state for s, m in built.manifests.items()} == dict.fromkeys(made, "published"), reasons(built)
-    for subject, scan in ((name, scan) for name, one in made.items() for scan in one.scans):
+    for subject, scan in ((name, scan) for name, one in made.items() for scan in one.scans if isinstance(scan, MadeScan)):
         volumes = built.rows("volumes", subject).filter(scan=scan.scan)
         assert set(volumes.filter(kind="image")["series"]) == set(scan.series)
         for row in volumes.to_dicts():
