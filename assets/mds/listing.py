@@ -10,6 +10,7 @@ from pathlib import Path
 from assets.spec_mds import Mds
 from resources.findings import Code, Finding, finding
 
+_INSTEAD = "the first files in order of their paths are taken"
 _LINE = re.compile(r"\s*(\d{1,9})(?:\s*:\s*|\s+)(\S.*)")
 
 
@@ -18,8 +19,8 @@ class Listing:
     """What a list says.
 
     Attributes:
-        file: Its name; empty where there is none.
-        paths: Index -> path, as records have it: after the dataset's folder.
+        file: Its name; empty where there is none that names a target.
+        paths: Index -> path, as records have it: after the dataset's folder; None where there is no list.
         findings: What is wrong with it.
         content: Its bytes; what is made of it is out of date when they change.
     """
@@ -53,10 +54,13 @@ def read_listing(mds: Mds, raw_root: Path) -> Listing:
         content = path.read_bytes()
         lines = content.decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        detail = f"the list of targets cannot be read: {error}; the first files in order of their paths are taken"
-        return Listing(mds.manifest, None, (finding(Code.NO_RECORD, detail, file=mds.manifest),))
+        detail = f"the list of targets cannot be read: {error}; {_INSTEAD}"
+        return Listing(findings=(finding(Code.NO_RECORD, detail, file=mds.manifest),))
     paths: dict[int, str] = {}
     findings = list(_take(mds, lines, paths))
+    if not paths:
+        findings.append(finding(Code.NO_RECORD, f"the list of targets names none; {_INSTEAD}", file=mds.manifest))
+        return Listing(findings=tuple(findings), content=content)
     return Listing(mds.manifest, paths, tuple(findings), content)
 
 
