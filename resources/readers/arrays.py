@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from resources.findings import Code, Finding
 from resources.geometry import FloatArray
 from resources.readers.content import whole
+from resources.readers.grid import grid_findings
 from resources.readers.image import RawImage, Slab, SourceFile
 from resources.readers.layout import Layout, Order, Sliceable
 from resources.readers.slabs import check_bounds
@@ -140,6 +141,28 @@ def array_image(
         space="picture",
         third_axis=array.layout.third_axis,
         spacing_known=(spacing[0] is not None, spacing[1] is not None, spacing[2] is not None),
+    )
+
+
+def in_patient(image: RawImage, affine: FloatArray, file: RawFile) -> RawImage:
+    """The same image where its file says that it lies.
+
+    Args:
+        image: In picture space.
+        affine: (4, 4) i, j, k -> RAS+ mm.
+        file: The file that complaints are about.
+
+    Raises:
+        BadInputError: BAD_AFFINE or SHEAR.
+    """
+    return replace(
+        image,
+        affine_ras_mm=np.array(affine, np.float64),
+        space="patient",
+        third_axis="space",
+        orientation_known=True,
+        spacing_known=(True, True, True),
+        findings=(*image.findings, *grid_findings(affine, file.name)),
     )
 
 

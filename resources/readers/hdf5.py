@@ -25,6 +25,8 @@ from resources.readers.layout import Layout, are_axes
 from resources.readers.source import RawFile, ReadOptions
 
 MATLAB_TEXT = b"MATLAB 7.3 MAT-file"
+MINC = "minc-2.0"
+"""The group in which a MINC 2 file keeps everything."""
 
 _FAULTS = (OSError, RuntimeError, KeyError, ValueError, TypeError, NotImplementedError, OverflowError, UnicodeDecodeError)
 """What h5py raises for damaged files."""
@@ -37,20 +39,22 @@ _AXIS_ATTRIBUTES = ("axes", "dims", "DIMENSION_LABELS")
 def open_hdf5(file: RawFile, options: ReadOptions) -> RawImage:
     """Open the array that `options.key` names, or the only one; raises `BadInputError` as every reader does."""
     matlab = is_matlab(file)
-    with _session(file) as container:
+    with session(file) as container:
+        if MINC in container:
+            return _minc(file, options)
         name = _chosen(container, file, options.key, matlab=matlab)
         dataset = _dataset(container, name, file)
-        _check(dataset, name, file, options)
+        check_dataset(dataset, name, file, options)
         axes = options.axes or (None if matlab else _own_axes(dataset))
         extents = dataset.shape[::-1] if matlab else dataset.shape
         axes = declared_axes(axes, extents, name, file)
         Layout.of(axes, extents, file)
         layout = Layout.of(axes[::-1] if matlab else axes, dataset.shape, file)
-        stored, notes = dataset.dtype, _unwritten(dataset, name, file)
+        stored, notes = dataset.dtype, unwritten(dataset, name, file)
 
     @contextmanager
     def opened() -> Iterator[_Guarded]:
-        with _session(file) as again:
+        with session(file) as again:
             yield _Guarded(_dataset(again, name, file), file)
 
     array = StoredArray(file, stored, layout, opened)
@@ -60,7 +64,7 @@ def open_hdf5(file: RawFile, options: ReadOptions) -> RawImage:
 def list_hdf5(file: RawFile) -> tuple[ArrayInfo, ...]:
     """The arrays of a file; raises `BadInputError` when it cannot be read."""
     matlab = is_matlab(file)
-    with _session(file) as container:
+    with session(file) as container:
         return tuple(
             ArrayInfo(name, tuple(shape[::-1] if matlab else shape), str(dtype))
             for name, (shape, dtype) in _datasets(container, file).items()
@@ -70,6 +74,12 @@ def list_hdf5(file: RawFile) -> tuple[ArrayInfo, ...]:
 def is_matlab(file: RawFile) -> bool:
     """Whether MATLAB wrote the file: its axes are reversed then."""
     return file.head.startswith(MATLAB_TEXT)
+
+
+def _minc(file: RawFile, options: ReadOptions) -> RawImage:
+    from resources.readers.minc import open_minc2  # noqa: PLC0415  # it stands on this module
+
+    return open_minc2(file, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,7 @@ class _Guarded:
 
 
 @contextmanager
-def _session(file: RawFile) -> Iterator[h5py.File]:
+def session(file: RawFile) -> Iterator[h5py.File]:
     """The open file; what h5py raises meanwhile comes as `BadInputError`."""
     refuse_gzip(file)
     file.check_unchanged()
@@ -154,7 +164,8 @@ def _dataset(container: h5py.File, name: str, file: RawFile) -> h5py.Dataset:
     return item
 
 
-def _check(dataset: h5py.Dataset, name: str, file: RawFile, options: ReadOptions) -> None:
+def check_dataset(dataset: h5py.Dataset, name: str, file: RawFile, options: ReadOptions) -> None:
+    """Refuse an array that is none of numbers, lies in other files, or is not there as a whole; raises `BadInputError`."""
     if dataset.is_virtual or dataset.external:
         raise file.bad(Code.UNSUPPORTED_DATA, f"the elements of {name!r} lie in other files")
     value_type(dataset.dtype, file)
@@ -165,7 +176,8 @@ def _check(dataset: h5py.Dataset, name: str, file: RawFile, options: ReadOptions
         raise file.bad(Code.TRUNCATED, f"truncated: the elements of {name!r} were never written")
 
 
-def _unwritten(dataset: h5py.Dataset, name: str, file: RawFile) -> list[Finding]:
+def unwritten(dataset: h5py.Dataset, name: str, file: RawFile) -> list[Finding]:
+    """A warning when chunks of an array were never written."""
     if dataset.chunks is None:
         return []
     expected = math.prod(-(-extent // chunk) for extent, chunk in zip(dataset.shape, dataset.chunks, strict=True))

@@ -6,6 +6,7 @@ They are here and not with the readers, so that telling a NIfTI file loads none 
 from __future__ import annotations
 
 import re
+import struct
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _PNM = re.compile(rb"P[1-6][\s#]")
@@ -17,6 +18,11 @@ MAT_SUFFIXES = frozenset({".mat"})
 TIFF_SUFFIXES = frozenset({".tif", ".tiff", ".btf", ".tf8", ".lsm", ".svs", ".stk"})
 CZI_SUFFIXES = frozenset({".czi"})
 VIDEO_SUFFIXES = frozenset({".avi", ".mp4", ".m4v", ".mov", ".mkv", ".webm"})
+MINC1_SUFFIXES = frozenset({".mnc"})
+MGH_SUFFIXES = frozenset({".mgh", ".mgz"})
+PAR_SUFFIXES = frozenset({".par", ".rec"})
+ENVI_SUFFIXES = frozenset({".hdr", ".dat", ".img", ".raw", ".bsq", ".bil", ".bip", ".envi"})
+PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 PNG_SUFFIXES = frozenset({".png"})
 JPEG_SUFFIXES = frozenset({".jpg", ".jpeg", ".jpe", ".jfif"})
 GIF_SUFFIXES = frozenset({".gif"})
@@ -84,3 +90,31 @@ def is_czi(head: bytes) -> bool:
 def is_video(head: bytes) -> bool:
     """AVI, MP4 and its kin, or Matroska."""
     return (head.startswith(b"RIFF") and head[8:12] == b"AVI ") or head[4:8] == b"ftyp" or head.startswith(b"\x1aE\xdf\xa3")
+
+
+def is_netcdf(head: bytes) -> bool:
+    """NetCDF classic, in which MINC 1 is stored."""
+    return head.startswith((b"CDF\x01", b"CDF\x02"))
+
+
+def is_mgh(head: bytes) -> bool:
+    """Version 1, four sizes that can be, and a type that is known; the format has no signature."""
+    if len(head) < 28 or head[:4] != b"\0\0\0\1":
+        return False
+    *sizes, kind = struct.unpack(">5i", head[4:24])
+    return all(0 < size <= 1 << 24 for size in sizes) and kind in {0, 1, 2, 3, 4, 5, 6, 7, 10}
+
+
+def is_par(head: bytes) -> bool:
+    """The title that every PAR file has among its first lines."""
+    return head.startswith(b"#") and b"DATA DESCRIPTION FILE" in head[:400]
+
+
+def is_envi(head: bytes) -> bool:
+    """A text header."""
+    return head.startswith(b"ENVI") and head[4:5] in {b"\n", b"\r", b" "}
+
+
+def is_parquet(head: bytes) -> bool:
+    """The magic, which stands at the end, too."""
+    return head.startswith(b"PAR1")

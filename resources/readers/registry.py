@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from resources.findings import Code, Finding, finding
-from resources.readers import bitmap, declared, itk, magic, matlab, metaimage, nifti, npy, nrrd
+from resources.readers import bitmap, declared, envi, itk, magic, matlab, metaimage, mgh, nifti, npy, nrrd, parrec
 from resources.readers.arrays import ArrayInfo
 from resources.readers.dicom import door as dicom
 from resources.readers.image import RawImage
@@ -29,6 +29,7 @@ class Reader:
         sniff: Whether a file with these first (inflated) bytes is one of its files.
         open: Reads the header of such a file.
         companions: Files in the same folder that belong to the file of this path.
+        header: The file to open for the image that a path belongs to, where that can be another file.
         arrays: Lists the arrays of a container; `None` for formats that are none.
         knows_axes: Whether `open` heeds the axes that a spec declares; for other readers they are applied behind it.
     """
@@ -38,12 +39,13 @@ class Reader:
     sniff: Callable[[bytes], bool]
     open: Callable[[RawFile, ReadOptions], RawImage]
     companions: Callable[[Path], tuple[Path, ...]] = lambda _: ()
+    header: Callable[[Path], Path] = lambda path: path
     arrays: Callable[[RawFile], tuple[ArrayInfo, ...]] | None = None
     knows_axes: bool = False
 
 
 READERS: tuple[Reader, ...] = (
-    Reader("NIfTI", nifti.SUFFIXES, nifti.sniff, nifti.open_nifti, nifti.companions),
+    Reader("NIfTI", nifti.SUFFIXES, nifti.sniff, nifti.open_nifti, nifti.companions, nifti.header_path),
     Reader("NRRD", nrrd.SUFFIXES, nrrd.sniff, itk.open_nrrd, nrrd.companions),
     Reader("MetaImage", metaimage.SUFFIXES, metaimage.sniff, itk.open_meta, metaimage.companions),
     Reader("GIPL", itk.GIPL_SUFFIXES, itk.sniff_gipl, itk.open_gipl),
@@ -62,11 +64,24 @@ READERS: tuple[Reader, ...] = (
     Reader("TIFF", magic.TIFF_SUFFIXES, magic.is_tiff, isolated("tiff", "open_tiff"), knows_axes=True),
     Reader("CZI", magic.CZI_SUFFIXES, magic.is_czi, isolated("czi", "open_czi"), knows_axes=True),
     Reader("video", magic.VIDEO_SUFFIXES, magic.is_video, isolated("video", "open_video"), knows_axes=True),
+    Reader("MINC 1", magic.MINC1_SUFFIXES, magic.is_netcdf, isolated("minc", "open_minc1")),
+    Reader("PAR/REC", magic.PAR_SUFFIXES, magic.is_par, parrec.open_parrec, parrec.companions, parrec.header_path),
+    Reader("ENVI", magic.ENVI_SUFFIXES, magic.is_envi, envi.open_envi, envi.companions, envi.header_path, knows_axes=True),
+    Reader(
+        "Parquet",
+        magic.PARQUET_SUFFIXES,
+        magic.is_parquet,
+        isolated("parquet", "open_parquet"),
+        arrays=isolated("parquet", "list_parquet"),
+        knows_axes=True,
+    ),
     Reader("PNG", magic.PNG_SUFFIXES, magic.is_png, bitmap.open_bitmap, knows_axes=True),
     Reader("JPEG", magic.JPEG_SUFFIXES, magic.is_jpeg, bitmap.open_bitmap, knows_axes=True),
     Reader("GIF", magic.GIF_SUFFIXES, magic.is_gif, bitmap.open_bitmap, knows_axes=True),
     Reader("BMP", magic.BMP_SUFFIXES, magic.is_bmp, bitmap.open_bitmap, knows_axes=True),
     Reader("PNM", magic.PNM_SUFFIXES, magic.is_pnm, bitmap.open_bitmap, knows_axes=True),
+    # Last, for its magic is the weakest.
+    Reader("MGH", magic.MGH_SUFFIXES, magic.is_mgh, mgh.open_mgh),
 )
 
 PLAIN = ReadOptions()
@@ -86,7 +101,7 @@ def open_image(path: Path, *, name: str | None = None, options: ReadOptions = PL
         ValueError: The options mean nothing, whatever the file.
     """
     declared.check(options)
-    asked, path = path, nifti.header_path(path)
+    asked, path = path, _header_path(path)
     file = examine(path, renamed(name or "", path) if path != asked else name or path.name)
     reader = _reader_of(file)
     if reader.knows_axes or options.axes is None:
@@ -114,7 +129,15 @@ def companions(path: Path) -> tuple[Path, ...]:
     They are told by its name and, where the format names them, its header.
     """
     ending = _bare_suffix(path.name)
-    return next((reader.companions(path) for reader in READERS if ending in reader.suffixes), ())
+    found = (reader.companions(path) for reader in READERS if ending in reader.suffixes)
+    return next((paths for paths in found if paths), ())
+
+
+def _header_path(path: Path) -> Path:
+    """The file with the header of the image that a path belongs to: the `.hdr` of an `.img`, the PAR of a REC."""
+    ending = _bare_suffix(path.name)
+    found = (reader.header(path) for reader in READERS if not ending or ending in reader.suffixes)
+    return next((header for header in found if header != path), path)
 
 
 def _reader_of(file: RawFile) -> Reader:
@@ -127,7 +150,7 @@ def _reader_of(file: RawFile) -> Reader:
 
 
 def _name_findings(file: RawFile, reader: Reader) -> tuple[Finding, ...]:
-    claims_gzip = file.path.name.lower().endswith(".gz")
+    claims_gzip = file.path.name.lower().endswith((".gz", ".mgz"))
     if _bare_suffix(file.path.name) in reader.suffixes and claims_gzip == file.compressed:
         return ()
     content = f"{reader.name} in gzip" if file.compressed else f"plain {reader.name}"
