@@ -1,0 +1,59 @@
+"""MDS-Bench datasets of cells and tissue, second and third group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from assets.people import people
+from resources.findings import Code
+from tests.datasets.built import CATALOG, make
+from tests.datasets.mds import check
+
+SLUGS = [
+    "mds_microscopy_demo", "mds_npz_histopathology", "mds_brain_organoids", "mds_breast_cancer_cells", "mds_sipakmed",
+    "mds_electron_microscopy", "mds_fluorescence_denoising", "mds_fuse_my_cells_01", "mds_fuse_my_cells_02", "mds_kidney_nori",
+    "mds_c_nmc", "mds_malignant_lymphoma",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_everything_is_found_told_and_built_as_made(slug: str, tmp_path: Path) -> None:
+    check(slug, tmp_path)
+
+
+def test_a_case_in_two_folders_is_one_person(tmp_path: Path) -> None:
+    spec = CATALOG["mds_malignant_lymphoma"]
+    names = ["FL/sj-05-588", "MCL/sj-05-588", "CLL/sj-03-476"]
+    assert list(people(spec, tmp_path, names).values()) == ["sj-05-588", "sj-05-588", "sj-03-476"]
+
+
+def test_the_first_patch_is_taken_and_no_other(tmp_path: Path) -> None:
+    built = check("mds_npz_histopathology", tmp_path)
+    miniature = make("mds_npz_histopathology", tmp_path / "again")
+    for name, made in miniature.made.items():
+        for scan in made.scans:
+            patches = np.load(miniature.raw_root / miniature.path(scan.series["patch"]))["patches"]
+            assert len(patches) > 1
+            stored = built.voxels(name, "image", scan.scan, "patch")
+            np.testing.assert_array_equal(stored.swapaxes(0, 1), patches[0])
+
+
+def test_what_a_mask_shows_is_said_by_the_name_of_its_image(tmp_path: Path) -> None:
+    built = check("mds_breast_cancer_cells", tmp_path)
+    for scan, label in {"benign1": 1, "malignant1": 2}.items():
+        (row,) = built.rows("volumes", "ytma10_010704").filter(kind="labels", scan=scan).to_dicts()
+        mask = tifffile.imread(tmp_path / "raw" / CATALOG["mds_breast_cancer_cells"].raw_name / row["source_paths"][0])
+        assert dict(zip(row["label_ids"], row["label_voxels"], strict=True)) == {label: int((mask == 255).sum())}
+
+
+def test_files_that_no_pattern_knows_are_told(tmp_path: Path) -> None:
+    miniature = make("mds_brain_organoids", tmp_path)
+    beside = miniature.raw_root / "data" / "Segmentation" / "Segmentation" / "BO-WAugmentation" / "label" / "A2.tif"
+    beside.parent.mkdir()
+    beside.write_bytes(b"a mask, perhaps")
+    (found,) = miniature.tree().findings
+    assert (found.code, found.file) == (Code.UNCLAIMED_FILE, miniature.path(beside))
