@@ -6,8 +6,9 @@ Only the elements named in `WANTED` are taken: no name, no date of birth, no com
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from pydicom.datadict import tag_for_keyword
 from pydicom.dataset import Dataset
@@ -20,6 +21,8 @@ from resources.readers.dicom.bounded import BoundedFile, Budget, InflatedFile
 from resources.readers.dicom.door import MAGIC, MAGIC_AT, is_vr, sniff
 from resources.readers.dicom.elements import PARSER_ERRORS, UNDEFINED, Elements, quiet
 from resources.readers.source import RawFile, open_regular
+
+T = TypeVar("T")
 
 PIXEL_TAGS = {0x7FE00010: "PixelData", 0x7FE00008: "FloatPixelData", 0x7FE00009: "DoubleFloatPixelData"}
 PLAIN_SYNTAXES = frozenset({ImplicitVRLittleEndian, ExplicitVRLittleEndian, ExplicitVRBigEndian, DeflatedExplicitVRLittleEndian})
@@ -115,13 +118,53 @@ class Header:
         return self.syntax == DeflatedExplicitVRLittleEndian
 
 
-def read_header(file: RawFile) -> Header:
+def read_header(file: RawFile, keywords: Iterable[str] | None = None) -> Header:
     """Read the header of a DICOM file.
+
+    Args:
+        file: The file.
+        keywords: The elements to take; `WANTED` when not given.
 
     Raises:
         BadInputError: WRONGMAGIC when it is no DICOM, TRUNCATED, BAD_HEADER, TOO_LARGE, UNSUPPORTED_DATA for gzip, or what
             opening it finds.
+        ValueError: There is no such keyword.
     """
+    tags = _WANTED_TAGS if keywords is None else _tags(keywords)
+    return _opened(file, lambda raw, budget: _parsed(file, raw, budget, tags))
+
+
+def read_elements(file: RawFile, keywords: Iterable[str]) -> Elements:
+    """Read a few elements, and nothing of the file behind the last of them; raises as `read_header`."""
+    tags = _tags(keywords)
+    last = max(int(tag) for tag in tags)
+
+    def read(raw: BinaryIO, budget: Budget) -> Elements:
+        bounded, syntax, _ = _at_data_set(file, raw, budget)
+        dataset = read_dataset(
+            cast("BinaryIO", bounded),
+            is_implicit_VR=syntax == ImplicitVRLittleEndian,
+            is_little_endian=syntax != ExplicitVRBigEndian,
+            stop_when=lambda tag, _vr, _length: int(tag) > last or int(tag) in PIXEL_TAGS,
+            specific_tags=tags,
+        )
+        elements = Elements(dataset, budget, file.name)
+        _refuse_cut(elements)
+        return elements
+
+    return _opened(file, read)
+
+
+def _tags(keywords: Iterable[str]) -> list[BaseTag | int]:
+    tags = {keyword: tag_for_keyword(keyword) for keyword in keywords}
+    unknown = sorted(keyword for keyword, tag in tags.items() if tag is None)
+    if unknown:
+        raise ValueError(f"DICOM has no keyword {', '.join(unknown)}")
+    return [tag for tag in tags.values() if tag is not None]
+
+
+def _opened(file: RawFile, read: Callable[[BinaryIO, Budget], T]) -> T:
+    """What `read` makes of the file; what the parser raises becomes a finding."""
     if file.compressed:
         raise file.bad(Code.UNSUPPORTED_DATA, "a DICOM file packed in gzip; unpack it")
     if not sniff(file.head):
@@ -131,7 +174,7 @@ def read_header(file: RawFile) -> Header:
     with io.BufferedReader(cast("io.RawIOBase", raw)) as buffered, quiet():
         file.check_mark(mark)
         try:
-            return _parsed(file, cast("BinaryIO", buffered), budget)
+            return read(cast("BinaryIO", buffered), budget)
         except PARSER_ERRORS as error:
             raise Elements(Dataset(), budget, file.name).parse_error("the DICOM header cannot be parsed", error) from error
 
@@ -149,7 +192,8 @@ def open_inflated(raw: BinaryIO, start: int, limit: int, budget: Budget) -> Infl
     return InflatedFile(raw, raw.read(start), limit, budget)
 
 
-def _parsed(file: RawFile, raw: BinaryIO, budget: Budget) -> Header:
+def _at_data_set(file: RawFile, raw: BinaryIO, budget: Budget) -> tuple[BoundedFile, str, int]:
+    """The file at the beginning of its data set, as if it were not deflated; the UID of its transfer syntax; that beginning."""
     bounded = BoundedFile(raw, budget, file.mark.size)
     syntax = _read_meta(bounded, file)
     if syntax == "":
@@ -157,9 +201,14 @@ def _parsed(file: RawFile, raw: BinaryIO, budget: Budget) -> Header:
     start = bounded.tell()
     if syntax == DeflatedExplicitVRLittleEndian:
         bounded = BoundedFile(open_inflated(raw, start, MAX_DEFLATED_HEADER, budget), budget, 1 << 62)
+    return bounded, syntax, start
+
+
+def _parsed(file: RawFile, raw: BinaryIO, budget: Budget, tags: list[BaseTag | int]) -> Header:
+    bounded, syntax, start = _at_data_set(file, raw, budget)
     implicit = syntax == ImplicitVRLittleEndian
     little = syntax != ExplicitVRBigEndian
-    dataset, pixels = _read_elements(bounded, implicit=implicit, little=little)
+    dataset, pixels = _read_elements(bounded, implicit=implicit, little=little, tags=tags)
     elements = Elements(dataset, budget, file.name)
     _check_whole(elements, pixels, None if syntax == DeflatedExplicitVRLittleEndian else file.mark.size, bounded.read_to)
     return Header(file, UID(syntax), little, start, elements, pixels)
@@ -186,7 +235,9 @@ def _guessed_syntax(bounded: BoundedFile) -> str:
     return ExplicitVRBigEndian if head[0] == 0 and head[1] != 0 else ExplicitVRLittleEndian
 
 
-def _read_elements(bounded: BoundedFile, *, implicit: bool, little: bool) -> tuple[Dataset, PixelData | None]:
+def _read_elements(
+    bounded: BoundedFile, *, implicit: bool, little: bool, tags: list[BaseTag | int]
+) -> tuple[Dataset, PixelData | None]:
     met: list[PixelData] = []
 
     def at_pixels(tag: int, vr: str | None, length: int) -> bool:
@@ -200,16 +251,14 @@ def _read_elements(bounded: BoundedFile, *, implicit: bool, little: bool) -> tup
         is_implicit_VR=implicit,
         is_little_endian=little,
         stop_when=at_pixels,
-        specific_tags=_WANTED_TAGS,
+        specific_tags=tags,
     )
     return dataset, met[-1] if met else None
 
 
 def _check_whole(elements: Elements, pixels: PixelData | None, size: int | None, read_to: int) -> None:
     """Refuse a header that ends before its last element does."""
-    cut = elements.cut_short()
-    if cut:
-        raise elements.bad(f"truncated: {cut}; download it again", Code.TRUNCATED)
+    _refuse_cut(elements)
     if size is not None and read_to > size:
         raise elements.bad(
             f"truncated: the header goes on to byte {read_to}, the file ends at {size}; download it again", Code.TRUNCATED
@@ -218,3 +267,9 @@ def _check_whole(elements: Elements, pixels: PixelData | None, size: int | None,
         raise elements.bad(
             "truncated: the header describes pixels, and the file ends before them; download it again", Code.TRUNCATED
         )
+
+
+def _refuse_cut(elements: Elements) -> None:
+    cut = elements.cut_short()
+    if cut:
+        raise elements.bad(f"truncated: {cut}; download it again", Code.TRUNCATED)

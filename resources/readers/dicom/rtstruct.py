@@ -15,6 +15,7 @@ from resources.readers.dicom.contours import fill_polygon
 from resources.readers.dicom.elements import Elements, quiet
 from resources.readers.dicom.files import identified
 from resources.readers.dicom.headers import read_header
+from resources.readers.dicom.identity import structure_set_series
 from resources.readers.dicom.seg_grid import Grid
 from resources.readers.source import examine
 
@@ -125,7 +126,7 @@ def read_rtstruct(path: Path, *, name: str | None = None) -> StructureSet:
             roi = _roi(item, number, drawn.get(number), kinds.get(number, ""), left, notes)
             left -= sum(len(contour.points_ras_mm) for contour in roi.contours)
             rois.append(roi)
-        return StructureSet(source.name, tuple(rois), _series(elements), tuple(notes))
+        return StructureSet(source.name, tuple(rois), structure_set_series(elements), tuple(notes))
 
 
 def rasterise(structures: StructureSet, roi: Roi, grid: Grid) -> RoiMask:
@@ -192,15 +193,6 @@ def _contour(item: Elements) -> Contour | None:
         item.text("ContourGeometricType"),
         points.reshape(-1, 3) * _LPS_TO_RAS,
         image.text("ReferencedSOPInstanceUID") if image else "",
-    )
-
-
-def _series(elements: Elements) -> tuple[str, ...]:
-    return tuple(
-        series.text("SeriesInstanceUID")
-        for frame in elements.items("ReferencedFrameOfReferenceSequence")
-        for study in frame.items("RTReferencedStudySequence")
-        for series in study.items("RTReferencedSeriesSequence")
     )
 
 

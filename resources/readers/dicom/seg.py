@@ -21,6 +21,7 @@ from resources.readers.dicom.elements import Elements, quiet
 from resources.readers.dicom.files import DicomFile, identified
 from resources.readers.dicom.guard import DEFAULT, Limits
 from resources.readers.dicom.headers import Header, read_header
+from resources.readers.dicom.identity import segmentation_series
 from resources.readers.dicom.layout import check_promise, read_layout
 from resources.readers.dicom.seg_grid import Canvas, Grid, place_segments
 from resources.readers.dicom.seg_voxels import SegVoxels
@@ -167,7 +168,7 @@ def _described(header: Header, file: DicomFile, options: ReadOptions, onto: Grid
         segments=segments,
         overlap="no" if alone else "possible",
         canvas=canvas,
-        series_uid=_series_uid(elements),
+        series_uid=next(iter(segmentation_series(elements)), ""),
         image_uids=_image_uids(elements),
         findings=canvas.findings,
         fraction_of=elements.whole("MaximumFractionalValue") or 1,
@@ -212,11 +213,6 @@ def _check_numbers(header: Header, segments: tuple[Segment, ...], canvas: Canvas
     unknown = {spot.segment for spot in canvas.spots} - {segment.number for segment in segments}
     if unknown:
         raise header.elements.bad(f"frames belong to segments {sorted(unknown)}, which the file does not describe")
-
-
-def _series_uid(elements: Elements) -> str:
-    item = elements.item("ReferencedSeriesSequence")
-    return item.text("SeriesInstanceUID") if item else ""
 
 
 def _image_uids(elements: Elements) -> tuple[str, ...]:

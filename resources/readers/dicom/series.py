@@ -14,9 +14,10 @@ from pathlib import Path
 from resources.findings import BadInputError, Finding
 from resources.readers import declared
 from resources.readers.dicom.assembly import assemble
-from resources.readers.dicom.door import SUFFIXES, sniff
+from resources.readers.dicom.door import sniff
 from resources.readers.dicom.files import DicomFile, Kind, SeriesKey, read_file
 from resources.readers.dicom.guard import DEFAULT, Limits
+from resources.readers.dicom.identity import may_be_dicom
 from resources.readers.dicom.volume import open_files
 from resources.readers.image import FourthAxis, RawImage, Space
 from resources.readers.source import ReadOptions, examine
@@ -115,16 +116,10 @@ def _read(folder: Path, name: str) -> DicomFile | None:
     try:
         source = examine(folder / name, name)
     except BadInputError:
-        if _may_be_dicom(name):
+        if may_be_dicom(name):
             raise
         return None
     return read_file(source) if sniff(source.head) else None
-
-
-def _may_be_dicom(name: str) -> bool:
-    """Whether a file without content is missed as a DICOM file: by its ending, or because it has none but a part of a UID."""
-    ending = Path(name).suffix.lower()
-    return ending in SUFFIXES or ending[1:].isdigit()
 
 
 def _series(folder: Path, files: tuple[DicomFile, ...]) -> DicomSeries:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pydicom.datadict import tag_for_keyword
-from pydicom.filereader import read_partial
-from pydicom.tag import BaseTag
-
-from resources.readers.dicom.elements import PARSER_ERRORS, quiet
+from resources.findings import BadInputError
+from resources.readers.dicom.elements import Elements, quiet
+from resources.readers.dicom.headers import read_elements
+from resources.readers.source import examine
 
 
 def read_tag(path: Path, keyword: str) -> str | None:
@@ -25,26 +24,20 @@ def read_tag(path: Path, keyword: str) -> str | None:
 def read_tags(path: Path, keywords: Iterable[str]) -> dict[str, str] | None:
     """Keyword -> value of the elements that the file has and that are not empty; None for a file that is no DICOM file.
 
+    Several values of one element are parted by a backslash, as DICOM writes them.
+
     Raises:
         ValueError: There is no such keyword.
     """
-    tags = {keyword: _tag(keyword) for keyword in keywords}
-    last = max(tags.values())
-
-    def is_behind(tag: BaseTag, _vr: str | None, _length: int) -> bool:
-        return int(tag) > last
-
+    wanted = tuple(keywords)
     try:
-        with path.open("rb") as file, quiet():
-            header = read_partial(file, stop_when=is_behind, specific_tags=list(tags.values()))
-            values = {keyword: str(header[tag].value).strip() for keyword, tag in tags.items() if tag in header}
-    except PARSER_ERRORS:
+        with quiet():
+            return said(read_elements(examine(path, path.name), wanted), wanted)
+    except BadInputError:
         return None
-    return {keyword: value for keyword, value in values.items() if value not in {"", "None"}}
 
 
-def _tag(keyword: str) -> int:
-    tag = tag_for_keyword(keyword)
-    if tag is None:
-        raise ValueError(f"DICOM has no keyword {keyword}")
-    return tag
+def said(elements: Elements, keywords: Iterable[str]) -> dict[str, str]:
+    """Keyword -> value of the elements that are there and not empty."""
+    values: Mapping[str, str] = {keyword: "\\".join(elements.texts(keyword)).strip() for keyword in keywords}
+    return {keyword: value for keyword, value in values.items() if value.strip("\\")}
