@@ -1,0 +1,174 @@
+"""Writes what was found as a spec, with the evidence beside every field and a line for everything that is unknown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from assets.inspect.grouping import as_regex
+from assets.inspect.inspection import Inspection
+from assets.inspect.patterns import pattern, regex_of
+from assets.inspect.plan import Plan, Source
+from assets.inspect.roles import Part
+from assets.spec import DatasetSpec
+
+
+def as_mapping(found: Inspection, slug: str) -> dict[str, Any]:
+    """The draft as a mapping of the dataset language; without `layout` where no images were recognised."""
+    content: dict[str, Any] = {
+        "slug": slug,
+        "name": slug,
+        "version": "unknown",
+        "licence": "unknown",
+        "access": "restricted",
+        "modality": found.said("modality") or "unknown",
+        "anatomy": "unknown",
+        "description": "unknown",
+        "sources": [],
+    }
+    if found.plan is not None:
+        content["layout"] = _layout(found, found.plan)
+        if found.labels:
+            content["labels"] = dict(found.labels)
+        content |= _classes(found, found.plan) | _objects(found)
+        if not any(e.field == "layout.subject" for e in found.evidence):
+            content["people"] = {"unit": "image"}
+    return content
+
+
+def _layout(found: Inspection, planned: Plan) -> dict[str, Any]:
+    sources = (*planned.series, *planned.labels)
+    pairs = [(source.part.group, source.where) for source in sources]
+    named = {stretch.field for _, where in pairs for stretch in where}
+    layout: dict[str, Any] = {"subject": regex_of(pairs, "subject")}
+    if "scan" in named:
+        layout["scan"] = regex_of(pairs, "scan")
+    if others := sorted(named - {"subject", "scan", "label"}):
+        layout["fields"] = {name: regex_of(pairs, name) for name in others}
+    layout["series"] = {source.name: _series(source, len(planned.series)) for source in planned.series}
+    if planned.labels:
+        layout["labels"] = {source.name: _labels(source, planned) for source in planned.labels}
+        if planned.leave:
+            layout["unlabelled"] = "leave"
+    ignored = _ignored(found, sources)
+    if ignored:
+        layout["ignore"] = ignored
+    return layout
+
+
+def _series(source: Source, several: int) -> Any:
+    text = pattern(source.part.group, source.where)
+    more: dict[str, Any] = {"key": source.key} if source.key else {}
+    if several > 1:
+        more["required"] = False
+    return {"path": text, **more} if more else text
+
+
+def _labels(source: Source, planned: Plan) -> Any:
+    text = pattern(source.part.group, source.where)
+    if source.part.role == "structures":
+        return {"masks": text, "overlap": "lower id wins", "absent": "empty"}
+    more: dict[str, Any] = {"key": source.key} if source.key else {}
+    if planned.binary:
+        more["nonzero_is"] = 1
+    if len(planned.labels) > 1:
+        more["required"] = False
+    return {"path": text, **more} if more else text
+
+
+def _ignored(found: Inspection, sources: tuple[Source, ...]) -> dict[str, str]:
+    """Every file that no source claims, by the shape of its name."""
+    claimed = {path for source in sources for path in source.part.group.paths}
+    ignored: dict[str, str] = {}
+    for part in found.parts:
+        if set(part.group.paths) - claimed:
+            ignored.setdefault(pattern(part.group, ()), _reason(part))
+    return ignored
+
+
+def _reason(part: Part) -> str:
+    reasons = {
+        "image": "images that the draft does not use; a person must say why",
+        "mask": "label maps that the draft does not use; a person must say why",
+        "structures": "label maps that the draft does not use; a person must say why",
+        "table": "a table",
+        "text": "text",
+    }
+    return reasons.get(part.role, "unknown what it is for")
+
+
+def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
+    rule = found.classes
+    if rule is None:
+        return {}
+    if rule.table and rule.keyed is not None:
+        variable = planned.reference.group.variables[rule.keyed]
+        subject = next(s for s in planned.series[0].where if s.field == "subject")
+        match = "{subject}" if subject.start in variable.at else "{stem}"
+        return {"classes": {"names": list(rule.names), "table": {"file": rule.table, "key": rule.key, "match": match, "value": rule.value}}}
+    values = planned.reference.group.variables[rule.variable or 0].distinct
+    told = {value: name for value, name in zip(values, rule.names, strict=True) if value != name}
+    return {"classes": {"names": list(rule.names), "field": planned.class_field} | ({"values": told} if told else {})}
+
+
+def _objects(found: Inspection) -> dict[str, Any]:
+    rule = found.objects
+    if rule is None:
+        return {}
+    content: dict[str, Any] = {"file": rule.table.path, "key": rule.key, rule.how: list(rule.columns)}
+    if rule.diameter and rule.how == "centre_lps_mm":
+        content["diameter_mm"] = rule.diameter
+    if rule.table.separator != ",":
+        content["separator"] = rule.table.separator
+    return {"objects": content}
+
+
+def as_spec(found: Inspection, slug: str) -> DatasetSpec:
+    """The draft as a spec.
+
+    Raises:
+        ValueError: It is not complete enough; the message says what is missing.
+    """
+    return DatasetSpec.model_validate(as_mapping(found, slug))
+
+
+def as_yaml(found: Inspection, slug: str) -> str:
+    """The draft as a YAML file, evidence and unknown things as comments in front of the field they are about."""
+    lines = [
+        f"# A draft by `medfoundry inspect`, from {found.n_files} names. Look at every line before it is used.",
+        *_comments(found, {"files", "layout"}, exact=True),
+    ]
+    for key, value in as_mapping(found, slug).items():
+        lines += _comments(found, {key})
+        lines.append(yaml.safe_dump({key: value}, sort_keys=False, allow_unicode=True, width=120).rstrip())
+        if value in ("unknown", []) or key == "access":
+            lines[-1] += "   # unknown: nothing in the folder was read for it"
+    return "\n".join(lines) + "\n"
+
+
+def _comments(found: Inspection, keys: set[str], *, exact: bool = False) -> Iterator[str]:
+    aliases = {"pairing": "layout", "role": "layout", "task": "slug"}
+
+    def about(field: str) -> bool:
+        if exact:
+            return field in keys
+        top = field.partition(".")[0]
+        return aliases.get(top, top) in keys and not (field == "layout" and keys == {"layout"})
+
+    for e in found.evidence:
+        if about(e.field):
+            yield f"# evidence: {e.field} = {_line(e.said)} ({e.confidence:.2f}): {_line(e.seen)}"
+    for u in found.unknown:
+        if about(u.field):
+            yield f"# unknown: {u.field}: {_line(u.why)}"
+
+
+def _line(text: str) -> str:
+    """A text in one line; names of files may hold anything."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"')
+
+
+__all__ = ["as_mapping", "as_regex", "as_spec", "as_yaml"]

@@ -1,0 +1,152 @@
+"""Gathers files whose names have one shape, such as all `case_<n>/imaging.nii.gz`."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from assets.inspect.formats import Family, family
+from assets.inspect.tokens import Token, tokens, words
+from assets.junk import junk_reason
+
+_VARY = ("number", "id", "split", "free")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A part of the names of a group that varies, wherever it is repeated.
+
+    Attributes:
+        kind: Of its tokens.
+        at: Positions of the tokens.
+        values: What it reads in every file of the group.
+    """
+
+    kind: str
+    at: tuple[int, ...]
+    values: tuple[str, ...]
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """Its values, each once, in order."""
+        return tuple(sorted(set(self.values)))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files whose names have one shape.
+
+    Attributes:
+        rows: The tokens of every file's path, aligned.
+    """
+
+    rows: tuple[tuple[Token, ...], ...]
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The files, in order of their rows."""
+        return tuple("".join(token.text for token in row) for row in self.rows)
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """What varies, in order of the first place where it does."""
+        columns: dict[tuple[str, ...], list[int]] = {}
+        for position, token in enumerate(self.rows[0]):
+            values = tuple(row[position].text for row in self.rows)
+            if token.kind in _VARY and len(set(values)) > 1:
+                columns.setdefault(values, []).append(position)
+        return tuple(Variable(self.rows[0][at[0]].kind, tuple(at), values) for values, at in columns.items())
+
+    @property
+    def ending(self) -> str:
+        """Of its first file's name."""
+        last = self.rows[0][-1]
+        return last.text if last.kind == "ending" else ""
+
+    @property
+    def family(self) -> Family:
+        """What its files are likely to be."""
+        return family(self.ending)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Words of its folders and names that stay."""
+        return frozenset(word for token in self.rows[0] if token.kind in ("word", "split") for word in words(token.text))
+
+    @cached_property
+    def name_at(self) -> int:
+        """Position of the first token of the file's name."""
+        slashes = [n for n, token in enumerate(self.rows[0]) if token.text == "/"]
+        return slashes[-1] + 1 if slashes else 0
+
+    @property
+    def shape(self) -> str:
+        """For people: the path with `<n>` where it varies."""
+        varying = {position for variable in self.variables for position in variable.at}
+        return "".join(f"<{t.kind}>" if n in varying else t.text for n, t in enumerate(self.rows[0]))
+
+
+def shape_of(row: Iterable[Token]) -> tuple[tuple[str, str], ...]:
+    """What files of one group have in common."""
+    return tuple((t.kind, "" if t.kind in _VARY else t.text.lower() if t.kind == "ending" else t.text) for t in row)
+
+
+def gathered(paths: Iterable[str]) -> tuple[list[Group], dict[str, str]]:
+    """Groups of files, largest first, and the reason for each file that is nobody's data."""
+    shapes: dict[tuple[tuple[str, str], ...], list[tuple[Token, ...]]] = defaultdict(list)
+    junk: dict[str, str] = {}
+    for path in paths:
+        if reason := junk_reason(path):
+            junk[path] = reason
+        else:
+            row = tokens(path)
+            shapes[shape_of(row)].append(row)
+    groups = [Group(tuple(rows)) for rows in shapes.values()]
+    return sorted(groups, key=lambda g: (-len(g.paths), g.paths)), junk
+
+
+def merged(groups: Iterable[Group], spans: Mapping[int, tuple[int, int]]) -> Group:
+    """One group of several that agree but for one stretch of tokens in each.
+
+    Args:
+        groups: The groups.
+        spans: Number of a group -> first token of its stretch and the first behind it.
+    """
+    rows = []
+    for number, group in enumerate(groups):
+        start, end = spans[number]
+        for row in group.rows:
+            middle = Token("".join(token.text for token in row[start:end]), "free")
+            rows.append((*row[:start], middle, *row[end:]))
+    return Group(tuple(sorted(rows, key=lambda row: "".join(token.text for token in row))))
+
+
+def freed(groups: Iterable[Group], positions: Iterable[int]) -> Group:
+    """One group of several that agree but for the words at some positions."""
+    free = set(positions)
+    rows = [
+        tuple(Token(t.text, "free") if n in free else t for n, t in enumerate(row)) for group in groups for row in group.rows
+    ]
+    return Group(tuple(sorted(rows, key=lambda row: "".join(token.text for token in row))))
+
+
+def split_by(group: Group, variable: Variable) -> dict[str, Group]:
+    """The group's files by the value of a variable."""
+    parts: dict[str, list[tuple[Token, ...]]] = defaultdict(list)
+    for row, value in zip(group.rows, variable.values, strict=True):
+        parts[value].append(row)
+    return {value: Group(tuple(rows)) for value, rows in sorted(parts.items())}
+
+
+def as_regex(values: Iterable[str]) -> str:
+    """An expression, as narrow as is sensible, for what a variable reads."""
+    distinct = sorted(set(values))
+    if all(value.isdecimal() for value in distinct):
+        widths = {len(value) for value in distinct}
+        return rf"\d{{{widths.pop()}}}" if len(widths) == 1 and len(distinct[0]) > 1 else r"\d+"
+    if len(distinct) <= 12:
+        return "|".join(re.escape(value).replace(r"\-", "-").replace(r"\ ", " ") for value in distinct)
+    return "[^/]+"

@@ -1,0 +1,144 @@
+"""Looks at a folder: lists names, groups them, opens a few files, and says what it found and what it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assets.inspect import classes as class_rules
+from assets.inspect import labels as label_rules
+from assets.inspect import merging, objects
+from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.grouping import Group, gathered
+from assets.inspect.listing import list_folder
+from assets.inspect.modality import modality
+from assets.inspect.peek import Opener
+from assets.inspect.plan import Plan, plan
+from assets.inspect.roles import Part, by_name, checked
+from assets.inspect.tables import Table, read_tables
+from assets.inspect.task import task
+
+_MOST_PARTS = 40
+"""Groups that are looked into, the largest first; a folder with more shapes of names than that has no plain layout."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found in a folder.
+
+    Attributes:
+        root: The folder.
+        parts: Groups of files with their roles.
+        plan: Which are series and label maps, and how files are keyed; None where no images were recognised.
+        labels: Label id -> name.
+        classes: Where classes are told.
+        objects: How objects are marked.
+        evidence: What was seen, per field.
+        unknown: What could not be told.
+        junk: Files that are nobody's data, with the reason.
+        n_files: How many names were looked at.
+    """
+
+    root: Path
+    parts: tuple[Part, ...]
+    plan: Plan | None
+    labels: dict[int, str] = field(default_factory=dict)
+    classes: class_rules.ClassRule | None = None
+    objects: objects.ObjectRule | None = None
+    evidence: tuple[Evidence, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    junk: dict[str, str] = field(default_factory=dict)
+    n_files: int = 0
+
+    def said(self, name: str) -> str:
+        """What is said of a field; empty when it is unknown."""
+        return next((evidence.said for evidence in self.evidence if evidence.field == name), "")
+
+
+def inspect_folder(root: Path) -> Inspection:
+    """Look at a folder of raw data.
+
+    Raises:
+        NotADirectoryError: There is no such folder.
+    """
+    listing = list_folder(root)
+    groups, junk = gathered(listing.paths)
+    opener = Opener(root)
+    parts = [checked(part, opener) for part in _merged(groups)[:_MOST_PARTS]]
+    tables = list(read_tables(root, (path for part in parts if part.role == "table" for path in part.group.paths)))
+    unknown = [Unknown("files", why) for why in listing.left_out]
+    evidence: list[Evidence] = []
+    planned = plan(parts, _class_of(parts, tables), opener)
+    found = Inspection(root, tuple(parts), planned, junk=junk, n_files=len(listing.paths))
+    if planned is not None:
+        found = _told(found, planned, tables, opener)
+        evidence += [*planned.evidence, *found.evidence]
+        unknown += [*planned.unknown, *found.unknown]
+    else:
+        unknown.append(Unknown("layout", "no images were recognised"))
+    for answer in (_task(found), modality([p for p in parts if p.role in ("image", "mask", "structures")], _texts(root, parts))):
+        (evidence if isinstance(answer, Evidence) else unknown).append(answer)  # type: ignore[arg-type]
+    return replace(found, evidence=tuple(evidence), unknown=tuple(unknown))
+
+
+def _merged(groups: Sequence[Group]) -> list[Part]:
+    parts = merging.structures([by_name(group) for group in groups])
+    parts = merging.class_words(merging.class_words(merging.class_folders(parts)), "mask")
+    parts = merging.free_names(parts)
+    return sorted(parts, key=lambda part: (-len(part.group.paths), part.group.paths))
+
+
+def _class_of(parts: Sequence[Part], tables: list[Table]) -> dict[int, class_rules.ClassRule]:
+    """Number of an image part -> where its class is told, if it may have one."""
+    rules = {}
+    for number, part in enumerate(parts):
+        if part.role == "image" and (rule := class_rules.from_names(part) or class_rules.from_table(part, tables)):
+            rules[number] = rule
+    return rules
+
+
+def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener) -> Inspection:
+    """With labels, classes and objects."""
+    marked = objects.from_tables(planned.reference, tables)
+    evidence, unknown = [], []
+    names: dict[int, str] = {}
+    if planned.labels:
+        names, answer = _label_names(found, planned, opener)
+        (evidence if isinstance(answer, Evidence) else unknown).append(answer)  # type: ignore[arg-type]
+    rule = planned.classes if not planned.labels and marked is None else None
+    evidence += [rule.evidence] if rule else []
+    evidence += [marked.evidence] if marked else []
+    return replace(found, labels=names, classes=rule, objects=marked, evidence=tuple(evidence), unknown=tuple(unknown))
+
+
+def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict[int, str], Evidence | Unknown]:
+    first = planned.labels[0].part
+    if first.role == "structures":
+        variable = next(v for v in first.group.variables if first.label_at in v.at)
+        said = dict(enumerate(variable.distinct, start=1))
+        return said, Evidence("labels", f"{len(said)} names", 0.9, "one file per structure: their names; ids in alphabetical order")
+    ids, seen = label_rules.ids_of(first, opener)
+    described = (path for part in found.parts if part.role == "text" for path in part.group.paths if path.endswith(".json"))
+    named, where = label_rules.names_in(found.root, described)
+    if planned.binary:
+        ids = (1,)
+    return label_rules.meaning(ids, seen, named, where)
+
+
+def _task(found: Inspection) -> Evidence | Unknown:
+    has_masks = found.plan is not None and bool(found.plan.labels)
+    return task(masks=has_masks, boxes=found.objects is not None, classes=found.classes is not None)
+
+
+def _texts(root: Path, parts: Sequence[Part]) -> list[str]:
+    """The first bytes of a few files that describe the data."""
+    described = [path for part in parts if part.role == "text" for path in part.group.paths[:1]]
+    texts = []
+    for path in described[:8]:
+        try:
+            with (root / path).open("rb") as file:
+                texts.append(file.read(4096).decode("utf-8", "replace"))
+        except OSError:
+            continue
+    return texts

@@ -1,0 +1,197 @@
+"""Joins groups that differ by one word: structures with a file each, classes with a folder each, series of one subject not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+
+from assets.inspect.grouping import Group, freed, merged, shape_of
+from assets.inspect.lexicon import IMAGE, MASK, SEQUENCES
+from assets.inspect.roles import Part
+from assets.inspect.tokens import Token, words
+
+_RESERVED = MASK | IMAGE | SEQUENCES
+
+
+def structures(parts: Sequence[Part]) -> list[Part]:
+    """Joins label maps of one folder that say different structures: `liver.nii.gz`, `spleen.nii.gz`, ..."""
+
+    def together(group: Group) -> Hashable:
+        return shape_of(group.rows[0][: group.name_at]), group.ending.lower()
+
+    kept = [part for part in parts if part.role != "mask"]
+    for bucket in _buckets([part for part in parts if part.role == "mask"], together).values():
+        span = _middle([part.group.rows[0][part.group.name_at :] for part in bucket])
+        if len(bucket) < 3 or span is None:
+            kept += bucket
+            continue
+        spans = {}
+        for number, part in enumerate(bucket):
+            start = part.group.name_at + span[0]
+            spans[number] = (start, len(part.group.rows[0]) - span[1])
+        joined = merged((part.group for part in bucket), spans)
+        kept.append(Part(joined, "structures", label_at=bucket[0].group.name_at + span[0]))
+    return kept
+
+
+def _middle(names: Sequence[Sequence[Token]]) -> tuple[int, int] | None:
+    """How many tokens all names begin with, and how many they end with; None when nothing is left of one between the two."""
+    shapes = [shape_of(name) for name in names]
+    shortest = min(map(len, shapes))
+    front = next((n for n in range(shortest) if len({shape[n] for shape in shapes}) > 1), shortest)
+    back = next((n for n in range(shortest - front) if len({shape[-1 - n] for shape in shapes}) > 1), shortest - front)
+    return (front, back) if shortest > front + back else None
+
+
+def class_folders(parts: Sequence[Part]) -> list[Part]:
+    """Joins images whose folders differ by one that may name their class."""
+    deepest = max((_depth(part.group) for part in parts if part.role == "image"), default=0)
+    joined = list(parts)
+    for level in range(deepest):
+        joined = _with_folder(joined, level)
+    return joined
+
+
+def _depth(group: Group) -> int:
+    return sum(token.text == "/" for token in group.rows[0])
+
+
+def _with_folder(parts: Sequence[Part], level: int) -> list[Part]:
+    """`level` 0 is the folder of the file, 1 the one around it."""
+
+    def together(group: Group) -> Hashable:
+        ends = _folder_span(group, level)
+        if ends is None:
+            return None
+        start, end = ends
+        behind = group.rows[0][end : group.name_at]
+        inner = len(behind) if level == 0 else tuple("/" for token in behind if token.text == "/")
+        return shape_of(group.rows[0][:start]), inner, group.ending.lower()
+
+    kept = [part for part in parts if part.role != "image"]
+    for key, bucket in _buckets([part for part in parts if part.role == "image"], together).items():
+        folders = {shape_of(part.group.rows[0][slice(*(_folder_span(part.group, level) or (0, 0)))]) for part in bucket}
+        if key is None or len(folders) < 2 or not all(_may_be_class(part.group, level) for part in bucket) or _crossed(bucket, level):
+            kept += bucket
+        else:
+            kept.append(_one(bucket, level))
+    return kept
+
+
+def _folder_span(group: Group, level: int) -> tuple[int, int] | None:
+    """Tokens of a folder, counted from the inmost."""
+    slashes = [-1, *(n for n, token in enumerate(group.rows[0]) if token.text == "/")]
+    if len(slashes) < level + 2:
+        return None
+    return slashes[-2 - level] + 1, slashes[-1 - level]
+
+
+def _may_be_class(group: Group, level: int) -> bool:
+    span = _folder_span(group, level)
+    if span is None:
+        return False
+    folder = group.rows[0][span[0] : span[1]]
+    text = "".join(token.text for token in folder)
+    if any(token.kind == "id" or (token.kind == "number" and len(token.text) > 2) for token in folder):
+        return False
+    constant = all(not set(variable.at) & set(range(*span)) for variable in group.variables)
+    return constant and not set(words(text)) & _RESERVED and any(token.kind in ("word", "free") for token in folder)
+
+
+def _crossed(bucket: Sequence[Part], level: int) -> bool:
+    """Whether all folders hold the same names, as they do where each is a series of the same subjects."""
+    names = []
+    for part in bucket:
+        span = _folder_span(part.group, level)
+        start = span[1] if span else 0
+        names.append({"".join(token.text for token in row[start:]) for row in part.group.rows})
+    shared = set.intersection(*names)
+    volumes = bucket[0].group.family in ("volume", "container")
+    return volumes and len(shared) >= 0.5 * max(map(len, names))
+
+
+def _one(bucket: Sequence[Part], level: int) -> Part:
+    """One part of several; the folder is one token, and what follows is one too where the names have different shapes."""
+    ends = [span for part in bucket if (span := _folder_span(part.group, level)) is not None]
+    tails = {shape_of(part.group.rows[0][end:]) for part, (_, end) in zip(bucket, ends, strict=True)}
+    groups: list[Group] = [part.group for part in bucket]
+    if len(tails) > 1:
+        groups = [_stem_whole(group, end + 1) for group, (_, end) in zip(groups, ends, strict=True)]
+    joined = merged(groups, dict(enumerate(ends)))
+    return Part(joined, "image", class_at=ends[0][0])
+
+
+def _stem_whole(group: Group, start: int) -> Group:
+    """The group with all behind `start` but the ending as one token."""
+    end = len(group.rows[0]) - (1 if group.ending else 0)
+    return merged([group], {0: (start, end)})
+
+
+def class_words(parts: Sequence[Part], role: str = "image") -> list[Part]:
+    """Joins files whose names differ by one word, wherever it is repeated: `image_1_nucleus`, `image_7_membrane`.
+
+    Of images the word may be their class; it may as well belong to the name of a person, as `TCGA_CS_` and `TCGA_HT_` do.
+    """
+    waiting = [part for part in parts if part.role == role]
+    kept = [part for part in parts if part.role != role]
+    while waiting:
+        first, *others = waiting
+        found = next((f for f in (_differing(first, others, word) for word in _own_words(first)) if f is not None), None)
+        if found is None:
+            kept.append(first)
+            waiting = others
+            continue
+        at, alike = found
+        joined = freed((part.group for part in alike), at)
+        told = first.class_at if first.class_at is not None else at[-1]
+        kept.append(replace(first, group=joined, class_at=told if role == "image" else None))
+        waiting = [part for part in others if part not in alike]
+    return kept
+
+
+def _own_words(part: Part) -> list[str]:
+    """Words of the file's name, in their order."""
+    group = part.group
+    return list(dict.fromkeys(t.text for t in group.rows[0][group.name_at :] if t.kind == "word"))
+
+
+def _differing(first: Part, others: Sequence[Part], word: str) -> tuple[list[int], list[Part]] | None:
+    """The parts that agree with the first but for a word, when they are no series of the same subjects."""
+    at = [n for n, token in enumerate(first.group.rows[0]) if token.kind == "word" and token.text == word]
+
+    def without(part: Part) -> Hashable:
+        row = part.group.rows[0]
+        one = len(row) > at[-1] and {(row[n].kind, row[n].text) for n in at}
+        return one and len(one) == 1 and next(iter(one))[0] == "word" and shape_of(t for n, t in enumerate(row) if n not in at)
+
+    alike = [first, *(part for part in others if without(part) and without(part) == without(first))]
+    if len(alike) < 2 or any(set(words(part.group.rows[0][at[0]].text)) & _RESERVED for part in alike):
+        return None
+    rest = [{tuple(t.text for n, t in enumerate(row) if n not in at) for row in part.group.rows} for part in alike]
+    shared = set.intersection(*rest)
+    return None if len(shared) >= 0.5 * max(map(len, rest)) else (at, alike)
+
+
+def free_names(parts: Sequence[Part]) -> list[Part]:
+    """Joins images of one folder whose names have nothing in common; the whole name is then what varies."""
+
+    def together(group: Group) -> Hashable:
+        return shape_of(group.rows[0][: group.name_at]), group.ending.lower()
+
+    kept = [part for part in parts if part.role != "image"]
+    for bucket in _buckets([part for part in parts if part.role == "image"], together).values():
+        files = sum(len(part.group.paths) for part in bucket)
+        if len(bucket) < 4 or files > 3 * len(bucket) or any(part.group.words & SEQUENCES for part in bucket):
+            kept += bucket
+            continue
+        groups = [_stem_whole(part.group, part.group.name_at) for part in bucket]
+        kept.append(Part(merged(groups, {n: (g.name_at, g.name_at + 1) for n, g in enumerate(groups)}), "image"))
+    return kept
+
+
+def _buckets(parts: Iterable[Part], key: Callable[[Group], Hashable]) -> dict[Hashable, list[Part]]:
+    found: dict[Hashable, list[Part]] = defaultdict(list)
+    for part in parts:
+        found[key(part.group)].append(part)
+    return dict(found)

@@ -1,0 +1,60 @@
+"""Tables whose rows mark objects in images: corners, a corner and a size, or a centre in millimetres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assets.inspect.evidence import Evidence
+from assets.inspect.roles import Part
+from assets.inspect.tables import Table
+
+_CORNERS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("x0", "y0", "x1", "y1"), ("left", "top", "right", "bottom"))
+_SIZES = (("x", "y", "width", "height"), ("x", "y", "w", "h"), ("xmin", "ymin", "width", "height"))
+_CENTRES = (("coordx", "coordy", "coordz"),)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRule:
+    """How objects are marked.
+
+    Attributes:
+        table: The table.
+        key: Column that names the image.
+        how: `corners`, `origin_size` or `centre_lps_mm`.
+        columns: Columns with the coordinates.
+        diameter: Column with the diameter, for spheres.
+        evidence: Why.
+    """
+
+    table: Table
+    key: str
+    how: str
+    columns: tuple[str, ...]
+    diameter: str
+    evidence: Evidence
+
+
+def from_tables(part: Part, tables: list[Table]) -> ObjectRule | None:
+    """The first table that names the images and has columns of coordinates."""
+    for table in tables:
+        told = _coordinates(table)
+        if told is None:
+            continue
+        for variable in part.group.variables:
+            if key := table.column_equal_to(variable.values):
+                how, columns, diameter = told
+                seen = f"{table.path}: column {key!r} names the images, columns {', '.join(columns)} are coordinates"
+                return ObjectRule(table, key, how, columns, diameter, Evidence("objects", how, 0.8, seen))
+    return None
+
+
+def _coordinates(table: Table) -> tuple[str, tuple[str, ...], str] | None:
+    plain = {name.lower().replace("_", "").replace(" ", ""): name for name in table.columns}
+    for how, sets in (("corners", _CORNERS), ("origin_size", _SIZES), ("centre_lps_mm", _CENTRES)):
+        for names in sets:
+            if all(name in plain for name in names):
+                diameter = next((own for name, own in plain.items() if "diameter" in name), "")
+                if how == "centre_lps_mm" and not diameter:
+                    continue
+                return how, tuple(plain[name] for name in names), diameter
+    return None

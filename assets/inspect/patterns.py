@@ -1,0 +1,82 @@
+"""Writes the pattern of a group as the dataset language has it: `images/{subject}_0000.nii.gz`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assets.inspect.grouping import Group, as_regex
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Tokens that one field reads.
+
+    Attributes:
+        field: Its name.
+        start: First token.
+        end: First token behind it.
+    """
+
+    field: str
+    start: int
+    end: int
+
+
+def stretches(group: Group, fields: Mapping[str, Sequence[int]]) -> list[Stretch] | None:
+    """Where each field stands; None when a field of several variables cannot be one stretch that another field does not cut.
+
+    Args:
+        group: The files.
+        fields: Field -> numbers of the variables that it joins.
+    """
+    found: list[Stretch] = []
+    for field, numbers in fields.items():
+        if len(numbers) == 1:
+            found += [Stretch(field, at, at + 1) for at in group.variables[numbers[0]].at]
+        elif numbers:
+            last = [group.variables[n].at[-1] for n in numbers]
+            found.append(Stretch(field, min(last), max(last) + 1))
+    long = [s for s in found if s.end - s.start > 1]
+    for stretch in long:
+        inside = [s for s in found if s is not stretch and s.start < stretch.end and stretch.start < s.end]
+        if any(s.field != stretch.field and s.field in ("subject", "scan") for s in inside):
+            return None
+        found = [s for s in found if s not in inside]
+    return sorted(found, key=lambda s: s.start)
+
+
+def pattern(group: Group, where: Sequence[Stretch]) -> str:
+    """The pattern; what varies and is no field is `*`."""
+    varying = {at for variable in group.variables for at in variable.at}
+    at_field = {s.start: s for s in where}
+    text, position = "", 0
+    while position < len(group.rows[0]):
+        if stretch := at_field.get(position):
+            text += f"{{{stretch.field}}}"
+            position = stretch.end
+            continue
+        token = group.rows[0][position].text
+        spelled = {row[position].text for row in group.rows}
+        text += "*" if position in varying or len(spelled) > 1 else re.sub(r"[*?{}]", "?", token)
+        position += 1
+    return re.sub(r"\*+", "*", text)
+
+
+def regex_of(groups: Sequence[tuple[Group, Sequence[Stretch]]], field: str) -> str:
+    """The expression of a field, for everything it reads in all groups."""
+    columns: list[list[str]] = []
+    for group, where in groups:
+        for stretch in (s for s in where if s.field == field):
+            values = ["".join(t.text for t in row[stretch.start : stretch.end]) for row in group.rows]
+            columns.append(values)
+    return as_regex(value for column in columns for value in column)
+
+
+def read(group: Group, where: Sequence[Stretch], field: str) -> list[str]:
+    """What a field reads in every file; empty text where it does not stand."""
+    stretch = next((s for s in where if s.field == field), None)
+    if stretch is None:
+        return [""] * len(group.rows)
+    return ["".join(t.text for t in row[stretch.start : stretch.end]) for row in group.rows]

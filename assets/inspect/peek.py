@@ -1,0 +1,132 @@
+"""Opens a few files, and each of them once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from resources.findings import BadInputError
+from resources.readers.arrays import ArrayInfo
+from resources.readers.dicom.door import sniff as is_dicom
+from resources.readers.dicom.files import read_file
+from resources.readers.image import RawImage
+from resources.readers.registry import list_arrays, open_image
+from resources.readers.source import ReadOptions, examine
+
+MOST_FILES, MOST_VOXELS, MOST_VALUES = 60, 1 << 25, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """What one file says of itself.
+
+    Attributes:
+        format: Name of its format; empty where it cannot be read.
+        shape: Stored extents.
+        channels: Extent of the fourth axis.
+        patient: Whether it has a place in a patient.
+        values: All values, where they are few whole numbers; else None.
+        low: Least value seen; NaN where values were not read.
+        high: Greatest value seen.
+        arrays: The arrays of a container.
+        modality: As a DICOM header says.
+        kind: What a DICOM object is: image, SEG and others.
+        trouble: Why it cannot be read.
+    """
+
+    format: str = ""
+    shape: tuple[int, ...] = ()
+    channels: int = 1
+    patient: bool = False
+    values: tuple[int, ...] | None = None
+    low: float = math.nan
+    high: float = math.nan
+    arrays: tuple[ArrayInfo, ...] = ()
+    modality: str = ""
+    kind: str = ""
+    trouble: str = ""
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether it holds few whole numbers, 0 among them."""
+        return self.values is not None and len(self.values) > 1 and self.values[0] == 0
+
+
+@dataclass
+class Opener:
+    """Opens files of one folder until it has opened enough.
+
+    Attributes:
+        root: The folder.
+        left: How many more files may be opened.
+    """
+
+    root: Path
+    left: int = MOST_FILES
+    _seen: dict[tuple[str, str], Peek | None] = field(default_factory=dict)
+
+    def peek(self, path: str, key: str = "") -> Peek | None:
+        """What a file says; None when too many have been opened already.
+
+        Args:
+            path: The file, relative to the folder.
+            key: Which array of a container; its list of arrays is what is told without one.
+        """
+        if (path, key) not in self._seen:
+            if self.left == 0:
+                return None
+            self.left -= 1
+            self._seen[path, key] = self._open(path, key)
+        return self._seen[path, key]
+
+    def _open(self, path: str, key: str) -> Peek:
+        try:
+            file = examine(self.root / path, path)
+            if is_dicom(file.head):
+                header = read_file(file)
+                return Peek("DICOM", modality=header.key.modality, kind=header.kind)
+            arrays = () if key else list_arrays(self.root / path, name=path)
+            if len(arrays) > 1:
+                return Peek("container", arrays=arrays)
+            axes = _axes(arrays[0].shape) if arrays else None
+            return _image(open_image(self.root / path, name=path, options=ReadOptions(key=key or None, axes=axes)), arrays)
+        except (BadInputError, ValueError) as error:
+            return Peek(trouble=str(error))
+
+
+def _axes(shape: tuple[int, ...]) -> str | None:
+    """Some order of the axes: enough to look at the values, and never said in a draft."""
+    return {2: "yx", 3: "zyx", 4: "tzyx"}.get(len(shape))
+
+
+def _image(image: RawImage, arrays: tuple[ArrayInfo, ...]) -> Peek:
+    values, low, high = _values(image)
+    return Peek(
+        format=image.format,
+        shape=image.shape,
+        channels=image.n_channels,
+        patient=image.space == "patient",
+        values=values,
+        low=low,
+        high=high,
+        arrays=arrays,
+    )
+
+
+def _values(image: RawImage) -> tuple[tuple[int, ...] | None, float, float]:
+    """Few whole numbers or None; least; greatest. At most so many voxels are read, from the middle when they are more."""
+    if math.prod(image.shape) * image.n_channels > MOST_VOXELS:
+        return None, math.nan, math.nan
+    found: set[float] = set()
+    few, low, high = True, math.inf, -math.inf
+    for slab in image.slabs([(0, image.shape[image.slab_axis])]):
+        voxels = np.asarray(slab.voxels)
+        low, high = min(low, float(voxels.min())), max(high, float(voxels.max()))
+        if few:
+            found |= set(np.unique(voxels).tolist())
+            few = len(found) <= MOST_VALUES
+    whole = few and all(float(value).is_integer() and value >= 0 for value in found)
+    return (tuple(sorted(int(value) for value in found)) if whole else None), low, high

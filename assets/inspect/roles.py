@@ -1,0 +1,106 @@
+"""What the files of a group are for: by their names, and by what one or two of them hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from assets.inspect.evidence import Evidence
+from assets.inspect.formats import IMAGES
+from assets.inspect.grouping import Group
+from assets.inspect.lexicon import IMAGE, MASK
+from assets.inspect.peek import Opener, Peek
+from assets.inspect.tokens import words
+
+Role = Literal["image", "mask", "structures", "table", "text", "other"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A group with its role.
+
+    Attributes:
+        group: The files.
+        role: What they are for.
+        name: What they may be called in a draft.
+        peeks: What those that were opened say.
+        label_at: For `structures`, the token that names the structure.
+        class_at: The token that may name a class.
+        evidence: Why.
+    """
+
+    group: Group
+    role: Role
+    name: str = ""
+    peeks: tuple[Peek, ...] = ()
+    label_at: int | None = None
+    class_at: int | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+def says_mask(group: Group) -> bool:
+    """Whether the names say that these are label maps: the file's own words first, then those of its folders, inmost first."""
+    own = _constant_words(group, group.name_at, len(group.rows[0]))
+    if own & MASK:
+        return True
+    folders = _folder_words(group)
+    for inner in folders:
+        if inner & MASK:
+            return not (own & IMAGE and not inner & {"labels", "label", "masks", "mask"})
+        if inner & IMAGE:
+            return False
+    return False
+
+
+def _constant_words(group: Group, start: int, end: int) -> set[str]:
+    return {word for token in group.rows[0][start:end] if token.kind == "word" for word in words(token.text)}
+
+
+def _folder_words(group: Group) -> list[set[str]]:
+    """Words of each folder, the inmost first."""
+    folders: list[set[str]] = [set()]
+    for token in group.rows[0][: group.name_at]:
+        if token.text == "/":
+            folders.append(set())
+        elif token.kind == "word":
+            folders[-1] |= set(words(token.text))
+    return folders[::-1]
+
+
+def by_name(group: Group) -> Part:
+    """The role that names and endings suggest."""
+    if group.family in ("table", "text"):
+        return Part(group, "table" if group.family == "table" else "text")
+    if group.family not in IMAGES:
+        return Part(group, "other")
+    return Part(group, "mask" if says_mask(group) else "image")
+
+
+def checked(part: Part, opener: Opener) -> Part:
+    """The part with its role checked against the content of its first and last file."""
+    if part.role not in ("image", "mask", "structures") or part.group.family == "video":
+        return part
+    paths = part.group.paths
+    peeks = tuple(peek for path in dict.fromkeys((paths[0], paths[-1])) if (peek := opener.peek(path)) is not None)
+    part = replace(part, peeks=peeks)
+    read = [peek for peek in peeks if not peek.trouble]
+    if not read:
+        return part if not peeks else replace(part, role="other", evidence=(_unread(peeks[0], part),))
+    if part.role == "image" or part.group.family == "dicom":
+        return part
+    if any(peek.is_mask for peek in read) or all(peek.values is not None and len(peek.values) < 2 for peek in read):
+        shown = next((peek.values for peek in read if peek.is_mask), (0,))
+        seen = f"names say so, and {paths[0]} holds few whole numbers: {_few(shown or ())}"
+        return replace(part, evidence=(Evidence("role", part.role, 0.95, seen),))
+    if all(peek.arrays or (peek.values is None and not peek.low == peek.low) for peek in read):
+        return part
+    seen = f"names suggest label maps, but {paths[0]} holds more than few whole numbers"
+    return replace(part, role="image", label_at=None, evidence=(Evidence("role", "image", 0.7, seen),))
+
+
+def _unread(peek: Peek, part: Part) -> Evidence:
+    return Evidence("role", "other", 0.5, f"{part.group.paths[0]} cannot be read: {peek.trouble}")
+
+
+def _few(values: tuple[int, ...]) -> str:
+    return ", ".join(map(str, values[:12])) + (", ..." if len(values) > 12 else "")

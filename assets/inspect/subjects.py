@@ -1,0 +1,86 @@
+"""Which varying part of the names is a person, and which tells apart the images of one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.grouping import Group, Variable
+from assets.inspect.lexicon import OCCASION, PERSON
+from assets.inspect.tokens import words
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """How files are keyed.
+
+    Attributes:
+        subject: Numbers of the group's variables that are a person, or stand for one.
+        scan: Numbers of those that tell the images of one person apart.
+        evidence: Why.
+        unknown: Set when nothing tells what a person is.
+    """
+
+    subject: tuple[int, ...]
+    scan: tuple[int, ...]
+    evidence: Evidence | None = None
+    unknown: Unknown | None = None
+
+
+def who(group: Group, keys: Sequence[int]) -> Who:
+    """Tell persons from scans.
+
+    Args:
+        group: Files of one series.
+        keys: Numbers of the variables that together name a file of it.
+    """
+    if not keys:
+        return Who((), (), unknown=Unknown("layout.subject", "nothing in the names varies that could be a person"))
+    named = [n for n in keys if _word_before(group, group.variables[n]) & PERSON]
+    occasions = [n for n in keys if _word_before(group, group.variables[n]) & OCCASION and n not in named]
+    if named:
+        seen = f"the word before it: {group.shape}"
+        return Who((named[0],), tuple(n for n in keys if n != named[0]), Evidence("layout.subject", "person", 0.9, seen))
+    rest = [n for n in keys if n not in occasions] or list(keys)
+    if len(keys) == 1:
+        return _single(group, keys[0], occasion=bool(occasions))
+    first = rest[0]
+    several = Counter(group.variables[first].values).most_common(1)[0][1] > 1
+    if several and _is_folder(group, group.variables[first]):
+        seen = f"the outermost folder that varies holds several files each: {group.shape}"
+        return Who((first,), tuple(n for n in keys if n != first), Evidence("layout.subject", "folder", 0.7, seen))
+    if several or occasions:
+        seen = f"the first part that varies; the others look like scans of it: {group.shape}"
+        return Who((first,), tuple(n for n in keys if n != first), Evidence("layout.subject", "first part", 0.5, seen))
+    return Who((first,), tuple(n for n in keys if n != first), unknown=Unknown("people", f"no rule tells the person in {group.shape}"))
+
+
+def _single(group: Group, key: int, *, occasion: bool) -> Who:
+    variable = group.variables[key]
+    if occasion or variable.kind == "id" or group.family in ("picture", "dicom"):
+        why = "every file has its own name; whether two are of one person is not said"
+        return Who((key,), (), unknown=Unknown("people", why))
+    seen = f"the only part of the names that varies: {group.shape}"
+    return Who((key,), (), Evidence("layout.subject", "only varying part", 0.7, seen))
+
+
+def _word_before(group: Group, variable: Variable) -> set[str]:
+    """The words that stand before a variable, wherever it stands, nearest in its folder or name."""
+    found: set[str] = set()
+    for at in variable.at:
+        before = group.rows[0][:at]
+        for token in reversed(before):
+            if token.text == "/":
+                break
+            if token.kind == "word":
+                found |= set(words(token.text))
+                break
+            if token.kind in ("number", "id", "free"):
+                break
+    return found
+
+
+def _is_folder(group: Group, variable: Variable) -> bool:
+    return any(at < group.name_at for at in variable.at)

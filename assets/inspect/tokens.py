@@ -1,0 +1,67 @@
+"""Cuts a path into the parts that vary from file to file and those that stay: `case_012_seg.nii.gz`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from assets.inspect.lexicon import SPLITS
+from assets.templates import stem
+
+Kind = Literal["word", "sign", "number", "id", "split", "free", "ending"]
+
+_PARTS = re.compile(
+    r"(?P<id>\d+(?:\.\d+){5,}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?=[a-f]*\d)(?<![A-Za-z0-9])[0-9a-f]{10,}(?![A-Za-z0-9]))"
+    r"|(?P<word>(?<![A-Za-z])[tT][12](?![0-9])[A-Za-z]*|(?<![0-9])[234][dD](?![A-Za-z0-9])|[A-Za-z]+)"
+    r"|(?P<number>\d+)"
+    r"|(?P<sign>.)"
+)
+_CAMEL = re.compile(r"([a-z]+)(Tr|Ts|Te|Va|Val|Train|Test)")
+_LONG_SPLITS = frozenset(word for word in SPLITS if len(word) > 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A part of a path.
+
+    Attributes:
+        text: As it stands there.
+        kind: `word` and `sign` stay from file to file, `ending` is that of the file's name; the others may vary.
+    """
+
+    text: str
+    kind: Kind
+
+
+def tokens(path: str) -> tuple[Token, ...]:
+    """The parts of a path; joined they are the path again."""
+    folder, slash, name = path.rpartition("/")
+    bare = stem(name)
+    cut = [*_cut(folder + slash), *_cut(bare)]
+    ending = name[len(bare) :]
+    return (*cut, Token(ending, "ending")) if ending else tuple(cut)
+
+
+def _cut(text: str) -> list[Token]:
+    found: list[Token] = []
+    for part in _PARTS.finditer(text):
+        kind = part.lastgroup
+        word = part.group()
+        if kind == "word" and (camel := _CAMEL.fullmatch(word)):
+            found += [Token(camel[1], "word"), Token(camel[2], "split")]
+        elif kind == "word" and word.lower() in _LONG_SPLITS:
+            found.append(Token(word, "split"))
+        elif kind == "word":
+            found.append(Token(word, "word"))
+        elif kind == "number":
+            found.append(Token(word, "number"))
+        else:
+            found.append(Token(word, "id" if kind == "id" else "sign"))
+    return found
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case, camel case taken apart."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
+    return [word.lower() for word in re.findall(r"[A-Za-z]+[12]?(?![0-9])[a-z]*|[A-Za-z]+", apart)]
