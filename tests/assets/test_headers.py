@@ -26,7 +26,7 @@ def spec(**series: Any) -> DatasetSpec:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     pixels = np.ones((4, 5), np.int16)
-    write_dicom(tmp_path / "p1/a.dcm", slice_of(Instance("p1", "s", "axial"), pixels))
+    write_dicom(tmp_path / "p1/a.dcm", slice_of(Instance("p1", "s", "axial", description="axial"), pixels))
     write_dicom(tmp_path / "p1/b.dcm", structure_set(Instance("p1", "s", "rois", modality="RTSTRUCT"), ["Heart"]))
     write_dicom(tmp_path / "p1/c.dcm", slice_of(Instance("p1", "s", "pet", modality="PT"), pixels))
     (tmp_path / "p1/d.dcm").write_bytes(b"no DICOM at all")

@@ -27,6 +27,7 @@ from pydicom.uid import (
 )
 
 from resources.geometry import FloatArray
+from resources.phantoms import to_stored
 
 _CLASSES = {
     "CT": CTImageStorage,
@@ -53,9 +54,10 @@ class Instance:
     Attributes:
         patient: PatientID.
         study: Name its study UID is made of.
-        series: Name its series UID is made of; also the series description.
+        series: Name its series UID is made of.
         number: Instance number.
         modality: E.g. `CT`.
+        description: Of the series.
     """
 
     patient: str
@@ -63,6 +65,7 @@ class Instance:
     series: str
     number: int = 1
     modality: str = "CT"
+    description: str = "made up"
 
 
 def _common(instance: Instance) -> Dataset:
@@ -76,7 +79,7 @@ def _common(instance: Instance) -> Dataset:
     ds.StudyDate, ds.StudyTime, ds.StudyID, ds.AccessionNumber = "20000101", "000000", "", ""
     ds.ReferringPhysicianName = ""
     ds.Modality = instance.modality
-    ds.SeriesDescription = instance.series
+    ds.SeriesDescription = instance.description
     ds.SeriesNumber, ds.InstanceNumber = 1, instance.number
     return ds
 
@@ -176,7 +179,7 @@ def segmentation(instance: Instance, images: Sequence[Dataset], masks: npt.NDArr
             manufacturer_model_name="none",
             software_versions="1",
             device_serial_number="1",
-            series_description=instance.series,
+            series_description=instance.description,
         )
     for keyword in ("ContentDate", "InstanceCreationDate", "SeriesDate"):
         if keyword in made:
@@ -198,12 +201,16 @@ def write_dicom(path: Path, ds: Dataset) -> Path:
     return path
 
 
-def axial_affine(spacing_mm: tuple[float, float], position_lps_mm: Sequence[float]) -> FloatArray:
-    """(4, 4) RAS+ affine of an axial slice in RAS+ order is that of its stored order with both in-plane axes turned round.
-
-    Here: stored column and row index -> RAS+ mm.
-    """
-    x, y, z = position_lps_mm
-    affine = np.diag([-spacing_mm[1], -spacing_mm[0], 2.0, 1.0])
-    affine[:3, 3] = -x, -y, z
-    return affine
+def write_axial(
+    path: Path, instance: Instance, ras_array: npt.NDArray[Any], ras_affine: FloatArray, *, offset: int = 0, **elements: Any
+) -> Dataset:
+    """Write one axial slice, [i, j, 1] in RAS+ order, as scanners store it: columns to the left, rows to the back."""
+    stored, affine = to_stored(ras_array, ras_affine, "LPS")
+    x, y, z = (float(part) for part in affine[:3, 3])
+    columns, rows, thickness = np.linalg.norm(affine[:3, :3], axis=0).tolist()
+    ds = slice_of(
+        instance, stored[:, :, 0].T, spacing_mm=(rows, columns), position_lps_mm=(-x, -y, z), offset=offset,
+        SliceThickness=thickness, **elements,
+    )  # fmt: skip
+    write_dicom(path, ds)
+    return ds
