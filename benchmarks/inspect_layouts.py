@@ -133,11 +133,13 @@ def score(spec: DatasetSpec) -> Score:
 
 
 def compared(base: Score, spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, tree: RawTree, found: Inspection) -> Score:
+    labelled = bool(pairs(spec, truth))
+    source = agree(images(truth, labelled=labelled), images(tree, labelled=labelled))
     ids, names = labels_agree(spec, truth, draft, found)
     values = {
         "loads": True,
-        "source": agree(images(truth), images(tree)),
-        "pairing": agree(pairs(spec, truth), pairs(draft, tree)) and tables(spec) <= tables(draft),
+        "source": source,
+        "pairing": source and agree(pairs(spec, truth), pairs(draft, tree)) and tables(spec) <= tables(draft),
         "classes": ids,
         "names": names,
         "unclaimed": sum(f.state == "unclaimed" for f in tree.files),
@@ -155,8 +157,10 @@ def agree(one: set[object], two: set[object]) -> bool:
     return len(one & two) >= ENOUGH * len(one | two)
 
 
-def images(tree: RawTree) -> set[object]:
-    return {str(path) for s in tree.subjects.values() for scan in s.scans for path in scan.series.values()}
+def images(tree: RawTree, *, labelled: bool) -> set[object]:
+    """The image files; only those of scans with label maps, where a spec may as well leave the others out."""
+    scans = [scan for s in tree.subjects.values() for scan in s.scans]
+    return {str(path) for scan in scans if scan.labels or not labelled for path in scan.series.values()}
 
 
 def pairs(spec: DatasetSpec, tree: RawTree) -> set[object]:
@@ -189,7 +193,10 @@ def labels_agree(spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, found: I
     if task_of(spec) == "detection":
         return draft.objects is not None, draft.objects is not None
     if not spec.layout.labels:
-        return not draft.labels, not draft.labels
+        theirs = {plain(name) for name in spec.mds.classes} if spec.mds else set()
+        ours = {plain(label.name) for label in draft.labels.values()}
+        same = bool(ours) and ours <= theirs
+        return same, same
     masks = any(source.masks for source in spec.layout.labels.values())
     drafted = any(source.masks for source in draft.layout.labels.values())
     if masks and drafted:

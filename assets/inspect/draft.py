@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from assets.inspect.grouping import as_regex
+from assets.inspect.dicom_sets import DicomSet
 from assets.inspect.inspection import Inspection
 from assets.inspect.patterns import pattern, regex_of
 from assets.inspect.plan import Plan, Source
@@ -29,7 +29,11 @@ def as_mapping(found: Inspection, slug: str) -> dict[str, Any]:
         "description": "unknown",
         "sources": [],
     }
-    if found.plan is not None:
+    if found.dicom is not None:
+        content["layout"] = _dicom_layout(found, found.dicom)
+        if found.labels:
+            content["labels"] = dict(found.labels)
+    elif found.plan is not None:
         content["layout"] = _layout(found, found.plan)
         if found.labels:
             content["labels"] = dict(found.labels)
@@ -59,6 +63,18 @@ def _layout(found: Inspection, planned: Plan) -> dict[str, Any]:
     return layout
 
 
+def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
+    layout: dict[str, Any] = {"subject": instances.subject}
+    if instances.scan:
+        layout["scan"] = instances.scan
+    path: Any = list(instances.patterns) if len(instances.patterns) > 1 else instances.patterns[0]
+    layout["series"] = {"instance": {"path": path, "header": {"Modality": "|".join(sorted(instances.modalities))}}}
+    others = [part for part in found.parts if set(part.group.paths) - set(instances.paths)]
+    if others:
+        layout["ignore"] = {pattern(part.group, ()): _reason(part) for part in others}
+    return layout
+
+
 def _series(source: Source, several: int) -> Any:
     text = pattern(source.part.group, source.where)
     more: dict[str, Any] = {"key": source.key} if source.key else {}
@@ -74,6 +90,8 @@ def _labels(source: Source, planned: Plan) -> Any:
     more: dict[str, Any] = {"key": source.key} if source.key else {}
     if planned.binary:
         more["nonzero_is"] = 1
+    if source.of:
+        more["of"] = [source.of]
     if len(planned.labels) > 1:
         more["required"] = False
     return {"path": text, **more} if more else text
@@ -171,4 +189,4 @@ def _line(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"')
 
 
-__all__ = ["as_mapping", "as_regex", "as_spec", "as_yaml"]
+__all__ = ["as_mapping", "as_spec", "as_yaml"]

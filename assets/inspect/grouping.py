@@ -142,11 +142,24 @@ def split_by(group: Group, variable: Variable) -> dict[str, Group]:
 
 
 def as_regex(values: Iterable[str]) -> str:
-    """An expression, as narrow as is sensible, for what a variable reads."""
+    """An expression, as narrow as is sensible, for what a field reads."""
     distinct = sorted(set(values))
-    if all(value.isdecimal() for value in distinct):
-        widths = {len(value) for value in distinct}
-        return rf"\d{{{widths.pop()}}}" if len(widths) == 1 and len(distinct[0]) > 1 else r"\d+"
+    rows = [tokens(value + "/")[:-1] for value in distinct]
+    if len({shape_of(row) for row in rows}) == 1:
+        return "".join(_part_regex([row[n].text for row in rows], rows[0][n].kind) for n in range(len(rows[0])))
     if len(distinct) <= 12:
-        return "|".join(re.escape(value).replace(r"\-", "-").replace(r"\ ", " ") for value in distinct)
-    return "[^/]+"
+        return "|".join(map(_escaped, distinct))
+    return ".+" if any("/" in value for value in distinct) else "[^/]+"
+
+
+def _part_regex(texts: list[str], kind: str) -> str:
+    if kind == "number":
+        widths = {len(text) for text in texts}
+        return rf"\d{{{widths.pop()}}}" if len(widths) == 1 and len(texts[0]) > 1 else r"\d+"
+    if len(set(texts)) == 1:
+        return _escaped(texts[0])
+    return "[^/]+" if kind == "id" else f"(?:{'|'.join(map(_escaped, sorted(set(texts))))})"
+
+
+def _escaped(text: str) -> str:
+    return re.escape(text).replace(r"\-", "-").replace(r"\ ", " ")

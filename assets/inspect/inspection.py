@@ -9,7 +9,9 @@ from pathlib import Path
 from assets.inspect import classes as class_rules
 from assets.inspect import labels as label_rules
 from assets.inspect import merging, objects
+from assets.inspect.dicom_sets import DicomSet, dicom_set
 from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.formats import IMAGES
 from assets.inspect.grouping import Group, gathered
 from assets.inspect.listing import list_folder
 from assets.inspect.modality import modality
@@ -19,7 +21,7 @@ from assets.inspect.roles import Part, by_name, checked
 from assets.inspect.tables import Table, read_tables
 from assets.inspect.task import task
 
-_MOST_PARTS = 40
+_MOST_PARTS = 60
 """Groups that are looked into, the largest first; a folder with more shapes of names than that has no plain layout."""
 
 
@@ -31,6 +33,7 @@ class Inspection:
         root: The folder.
         parts: Groups of files with their roles.
         plan: Which are series and label maps, and how files are keyed; None where no images were recognised.
+        dicom: The layout of DICOM instances, where most images are such.
         labels: Label id -> name.
         classes: Where classes are told.
         objects: How objects are marked.
@@ -43,6 +46,7 @@ class Inspection:
     root: Path
     parts: tuple[Part, ...]
     plan: Plan | None
+    dicom: DicomSet | None = None
     labels: dict[int, str] = field(default_factory=dict)
     classes: class_rules.ClassRule | None = None
     objects: objects.ObjectRule | None = None
@@ -69,17 +73,47 @@ def inspect_folder(root: Path) -> Inspection:
     tables = list(read_tables(root, (path for part in parts if part.role == "table" for path in part.group.paths)))
     unknown = [Unknown("files", why) for why in listing.left_out]
     evidence: list[Evidence] = []
-    planned = plan(parts, _class_of(parts, tables), opener)
-    found = Inspection(root, tuple(parts), planned, junk=junk, n_files=len(listing.paths))
+    instances = _dicom(root, parts)
+    if instances is not None:
+        planned = None
+        found = _of_dicom(Inspection(root, tuple(parts), None, dicom=instances), instances)
+    else:
+        planned = plan(parts, _class_of(parts, tables), opener)
+        found = Inspection(root, tuple(parts), planned)
     if planned is not None:
         found = _told(found, planned, tables, opener)
-        evidence += [*planned.evidence, *found.evidence]
-        unknown += [*planned.unknown, *found.unknown]
-    else:
+        evidence += planned.evidence
+        unknown += planned.unknown
+    elif instances is None:
         unknown.append(Unknown("layout", "no images were recognised"))
-    for answer in (_task(found), modality([p for p in parts if p.role in ("image", "mask", "structures")], _texts(root, parts))):
+    evidence += found.evidence
+    unknown += found.unknown
+    seen = [part for part in parts if part.role in ("image", "mask", "structures")]
+    for answer in (_task(found), _modality(found, seen, _texts(root, parts))):
         (evidence if isinstance(answer, Evidence) else unknown).append(answer)  # type: ignore[arg-type]
-    return replace(found, evidence=tuple(evidence), unknown=tuple(unknown))
+    return replace(found, evidence=tuple(evidence), unknown=tuple(unknown), junk=junk, n_files=len(listing.paths))
+
+
+def _dicom(root: Path, parts: Sequence[Part]) -> DicomSet | None:
+    """The layout of DICOM instances, where they are most of the images."""
+    images = [part for part in parts if part.group.family in IMAGES]
+    instances = [path for part in images if part.group.family == "dicom" for path in part.group.paths]
+    if 2 * len(instances) < sum(len(part.group.paths) for part in images) or not instances:
+        return None
+    return dicom_set(root, sorted(instances))
+
+
+def _of_dicom(found: Inspection, instances: DicomSet) -> Inspection:
+    names = dict(enumerate(instances.structures, start=1))
+    named = [Evidence("labels", f"{len(names)} names", 0.8, "names of segments or regions; ids are ours")] if names else []
+    return replace(found, labels=names, evidence=(*instances.evidence, *named), unknown=instances.unknown)
+
+
+def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evidence | Unknown:
+    if found.dicom is None:
+        return modality(parts, texts)
+    first, *others = found.dicom.modalities
+    return Evidence("modality", first, 0.6 if others else 0.95, f"Modality in DICOM headers: {', '.join(found.dicom.modalities)}")
 
 
 def _merged(groups: Sequence[Group]) -> list[Part]:
@@ -121,14 +155,18 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
     ids, seen = label_rules.ids_of(first, opener)
     described = (path for part in found.parts if part.role == "text" for path in part.group.paths if path.endswith(".json"))
     named, where = label_rules.names_in(found.root, described)
-    if planned.binary:
+    if planned.binary and ids:
         ids = (1,)
     return label_rules.meaning(ids, seen, named, where)
 
 
 def _task(found: Inspection) -> Evidence | Unknown:
-    has_masks = found.plan is not None and bool(found.plan.labels)
-    return task(masks=has_masks, boxes=found.objects is not None, classes=found.classes is not None)
+    if found.dicom is not None:
+        return task(masks=found.dicom.outlined, boxes=False, classes=False)
+    labels = found.plan.labels if found.plan is not None else ()
+    own = any(source.part is not found.plan.reference for source in labels) if found.plan is not None else False
+    boxes = found.objects is not None
+    return task(masks=bool(labels) and (own or not boxes), boxes=boxes, classes=found.classes is not None)
 
 
 def _texts(root: Path, parts: Sequence[Part]) -> list[str]:

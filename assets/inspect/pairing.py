@@ -44,12 +44,13 @@ def all_pairs(mask: Part, images: Sequence[Part]) -> list[Pair]:
     if not found:
         return []
     best = max(map(_rank, found))
-    return [pair for pair in found if _rank(pair)[:2] == best[:2]]
+    fitting = [pair for pair in found if _rank(pair)[:2] == best[:2]]
+    return [pair for pair in fitting if _same_shape(pair.image, mask)] or fitting
 
 
 def _rank(pair: Pair) -> tuple[float, int, int, float]:
     """Of two links the one with the most parts in common; then the one whose files lie closest."""
-    near = sum(a == b for a, b in zip(pair.image.group.rows[0], pair.mask.group.rows[0], strict=False))
+    near = bool(_same_shape(pair.image, pair.mask)) * 100 + sum(a == b for a, b in zip(pair.image.group.rows[0], pair.mask.group.rows[0], strict=False))
     return len(pair.shared), round(pair.share, 1) >= _ENOUGH, near, pair.share
 
 

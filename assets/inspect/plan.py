@@ -30,6 +30,7 @@ class Source:
         where: Where the fields stand in their paths.
         key: Which array of a container.
         axes: Order of its axes.
+        of: The series a label map belongs to, where it is not all.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Source:
     where: tuple[Stretch, ...]
     key: str = ""
     axes: str = ""
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) 
     masks = [part for part in parts if part.role in ("mask", "structures")]
     paired = [pairs for mask in masks if (pairs := all_pairs(mask, images))]
     if paired:
-        return _segmentation(_best(paired))
+        return _segmentation(_best(paired), [pairs for pairs in paired if len(pairs) == 1])
     if masks and (not images or len(masks[0].group.paths) > 3 * len(images[0].group.paths)):
         return _alone(masks[0])
     if not images:
@@ -101,8 +103,9 @@ def _extra(pair: Pair) -> list[int]:
     ]
 
 
-def _segmentation(pairs: list[Pair]) -> Plan | None:
+def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | None:
     first = pairs[0]
+    twins = [one[0] for one in singles if _is_twin(one[0], first, pairs)] if len(pairs) == 1 else []
     images = [_with_masks(pair) for pair in pairs]
     reference = images[0]
     keys = [n for n in _numbers(first, reference) if reference.group.variables[n].kind != "split"]
@@ -113,20 +116,48 @@ def _segmentation(pairs: list[Pair]) -> Plan | None:
     labels = _label_sources(first, reference, fields)
     if not series or not labels:
         return None
-    peeks = [peek for peek in first.mask.peeks if peek.values]
-    binary = bool(peeks) and all(len(peek.values or ()) <= 2 for peek in peeks) and first.mask.role == "mask"
+    series = _named(series)
+    if twins and len(series) == 1 and len(labels) == 1:
+        series, labels = _with_twins(series, labels, twins, (reference, fields))
     shared = {p for pair in pairs for p in pair.image.group.paths}
     leave = len(shared) > len(first.mask.group.paths) * len(series) / max(1, len(labels)) or first.share < 1
     answers = [pair.evidence for pair in pairs] + list(first.mask.evidence)
     return Plan(
         reference,
-        tuple(_named(series)),
+        tuple(series),
         tuple(labels),
-        binary=binary,
+        binary=_is_binary(first.mask),
         leave=leave,
         evidence=(*answers, *(a for a in people if isinstance(a, Evidence))),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )
+
+
+def _is_twin(other: Pair, first: Pair, pairs: Sequence[Pair]) -> bool:
+    """Whether other images have label maps of their own in the same way, as the sequences of an examination may."""
+    new = all(other.image is not pair.image for pair in pairs) and other.mask is not first.mask
+    beside = _folders(other.mask.group) == _folders(first.mask.group) and _folders(other.image.group) == _folders(first.image.group)
+    return new and beside and other.mask.role == first.mask.role == "mask" and not _extra(other)
+
+
+def _folders(group: Group) -> list[str]:
+    return [token.text for token in group.rows[0][: group.name_at] if token.kind == "word"]
+
+
+def _with_twins(
+    series: list[Source], labels: list[Source], twins: Sequence[Pair], keyed: tuple[Part, Mapping[str, list[int]]]
+) -> tuple[list[Source], list[Source]]:
+    """All series that have label maps of their own, each label map beside its series."""
+    reference, fields = keyed
+    found = [(series[0], labels[0])]
+    for twin in twins:
+        image = _split_series(twin.image, _translated(fields, reference, twin.image))
+        mask = _split_series(twin.mask, _translated(fields, reference, twin.mask))
+        if len(image) == len(mask) == 1:
+            found.append((image[0], mask[0]))
+    named = _named([image for image, _ in found])
+    masks = [replace(mask, name=f"mask_{image.name}", of=image.name) for image, (_, mask) in zip(named, found, strict=True)]
+    return named, masks
 
 
 def _numbers(pair: Pair, reference: Part) -> list[int]:
@@ -221,7 +252,13 @@ def _alone(mask: Part) -> Plan | None:
     source = Source("image", mask, tuple(where))
     unknown = [a for a in people if isinstance(a, Unknown)]
     unknown.append(Unknown("layout.series", "only label maps were recognised; they stand as images too"))
-    return Plan(mask, (source,), (replace(source, name="mask"),), unknown=tuple(unknown))
+    return Plan(mask, (source,), (replace(source, name="mask"),), binary=_is_binary(mask), unknown=tuple(unknown))
+
+
+def _is_binary(mask: Part) -> bool:
+    """Whether all label maps that were opened hold at most 0 and one other number."""
+    peeks = [peek for peek in mask.peeks if peek.values]
+    return bool(peeks) and all(len(peek.values or ()) <= 2 for peek in peeks) and mask.role == "mask"
 
 
 def _unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan | None:
@@ -230,31 +267,46 @@ def _unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Pla
     class_number = rule.variable if rule else None
     keys = [n for n, v in enumerate(group.variables) if n != class_number and v.kind != "split"]
     fields, people = _keyed(group, keys)
-    if not fields and class_number is not None:
-        fields = {"subject": [class_number]}
-    where = stretches(group, fields)
+    where = stretches(group, fields) if fields else None
+    if where is None or not _unique(group, where):
+        where = _whole(group)
+        people = [Unknown("people", "only the whole path tells the images apart; each stands for itself")]
+    if where is None:
+        return None
     template = ""
     if class_number is not None:
-        own = [Stretch("class", at, at + 1) for at in group.variables[class_number].at]
-        template = "{class}"
-        if where is not None and not _unique(group, where):
-            fields = {**fields, "scan": sorted({*fields.get("scan", ()), class_number})}
-            where = stretches(group, fields)
-            template = "{scan}" if fields["scan"] == [class_number] else "{folder}"
-        elif where is not None:
-            where = sorted([*where, *own], key=lambda s: s.start)
-    if where is None or "subject" not in fields:
-        return None
+        where, template = _with_class(group, where, class_number)
     alike = [p for p in others if p.group.family == group.family and p.group.words == group.words]
-    series = _named([Source("", part, tuple(where)), *(s for p in alike for s in _split_series(p, _translated(fields, part, p)))])
+    named = {stretch.field for stretch in where}
+    more = [s for p in alike for s in _split_series(p, _translated(fields, part, p)) if {t.field for t in s.where} == named]
     return Plan(
         part,
-        tuple(series),
+        tuple(_named([Source("", part, tuple(where)), *more])),
         classes=rule,
         class_field=template,
         evidence=tuple(a for a in people if isinstance(a, Evidence)),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )
+
+
+def _whole(group: Group) -> list[Stretch] | None:
+    """One field for all from the first token that varies to the last."""
+    ats = [at for variable in group.variables for at in variable.at]
+    return [Stretch("subject", min(ats), max(ats) + 1)] if ats else None
+
+
+def _with_class(group: Group, where: Sequence[Stretch], number: int) -> tuple[list[Stretch], str]:
+    """The fields with one for the class, and the template that reads it."""
+    own = group.variables[number].at
+    taken = {at: stretch for stretch in where for at in range(stretch.start, stretch.end)}
+    free = [at for at in own if at not in taken]
+    if free:
+        return sorted([*where, *(Stretch("class", at, at + 1) for at in free)], key=lambda s: s.start), "{class}"
+    folder = own[-1] < group.name_at and group.rows[0][own[-1] + 1].text == "/" and own[-1] + 2 == group.name_at
+    whole = taken[own[0]]
+    if whole.end - whole.start == 1:
+        return list(where), f"{{{whole.field}}}"
+    return list(where), "{folder}" if folder else ""
 
 
 def _named(series: Sequence[Source]) -> list[Source]:

@@ -1,0 +1,147 @@
+"""Folders of DICOM instances: who the patients are, what kinds of objects there are, and which structures are outlined."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.grouping import as_regex
+from assets.templates import stem
+from resources.findings import BadInputError
+from resources.readers.dicom.door import sniff
+from resources.readers.dicom.files import identified
+from resources.readers.dicom.headers import read_header
+from resources.readers.source import examine
+
+MOST_OPENED = 36
+"""Instances whose headers are read: one of every series as far as that goes."""
+
+_OUTLINES = frozenset(("segmentation", "structure set"))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the header of one instance says.
+
+    Attributes:
+        path: The file.
+        kind: What the object is.
+        modality: E.g. `CT`.
+        patient: Its PatientID; used to find the folder of a patient, and not kept.
+        structures: Names of its segments or regions.
+    """
+
+    path: str
+    kind: str
+    modality: str
+    patient: str
+    structures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DicomSet:
+    """A layout of instances.
+
+    Attributes:
+        patterns: With `{subject}` and, where there is more below a patient, `{scan}`.
+        subject: Expression of a patient.
+        scan: Expression of what lies below, None where nothing does.
+        modalities: Of the images, most frequent first.
+        structures: Names of outlined structures.
+        outlined: Whether there are segmentations or structure sets.
+        paths: All instances, as their names suggest.
+        evidence: Why.
+        unknown: What could not be told.
+    """
+
+    patterns: tuple[str, ...]
+    subject: str
+    scan: str | None
+    modalities: tuple[str, ...]
+    structures: tuple[str, ...]
+    outlined: bool
+    paths: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    unknown: tuple[Unknown, ...]
+
+
+def dicom_set(root: Path, paths: Sequence[str]) -> DicomSet | None:
+    """The layout of instances; None when none of them can be read."""
+    seen = list(_headers(root, _one_per_folder(paths)))
+    images = [one for one in seen if one.kind == "image"]
+    if not images:
+        return None
+    level, evidence, unknown = _patient_level(paths, seen)
+    patterns, subjects, deeper = _patterns(paths, level)
+    modalities = tuple(name for name, _ in Counter(one.modality for one in images).most_common())
+    structures = tuple(sorted({name for one in seen for name in one.structures if name}))
+    outlined = any(one.kind in _OUTLINES for one in seen)
+    if outlined:
+        kinds = Counter(one.kind for one in seen)
+        evidence.append(Evidence("role", "outlines", 0.9, ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())))
+    scan = r"(?:[^/]+/)*[^/.][^/]*" if deeper else None
+    return DicomSet(
+        patterns, as_regex(subjects), scan, modalities, structures, outlined, tuple(paths), tuple(evidence), tuple(unknown)
+    )
+
+
+def _one_per_folder(paths: Sequence[str]) -> list[str]:
+    """One instance of every folder, of all of them in turn when the folders are few; folders spread over the set."""
+    firsts = list({str(PurePosixPath(path).parent): path for path in reversed(paths)}.values())[::-1]
+    step = max(1, len(firsts) // MOST_OPENED)
+    chosen = firsts[::step][:MOST_OPENED]
+    return chosen + [path for path in paths[:: max(1, len(paths) // 4)] if path not in chosen][: MOST_OPENED - len(chosen)]
+
+
+def _headers(root: Path, paths: Iterable[str]) -> Iterable[Seen]:
+    for path in paths:
+        try:
+            file = examine(root / path, path)
+            if not sniff(file.head):
+                continue
+            header = read_header(file)
+            named = identified(header)
+            elements = header.elements
+            items = [(elements.items("SegmentSequence"), "SegmentLabel"), (elements.items("StructureSetROISequence"), "ROIName")]
+            structures = tuple(item.text(keyword) for found, keyword in items for item in found)
+        except BadInputError:
+            continue
+        yield Seen(path, named.kind, named.key.modality, named.patient_id, structures)
+
+
+def _patient_level(paths: Sequence[str], seen: Sequence[Seen]) -> tuple[int, list[Evidence], list[Unknown]]:
+    """Which folder, counted from the root, is a patient's."""
+    levels = Counter(
+        level for one in seen if one.patient for level, name in enumerate(_parts(one.path)) if one.patient in (name, stem(name))
+    )
+    if levels and levels.most_common(1)[0][1] >= 0.5 * len(seen):
+        level = levels.most_common(1)[0][0]
+        text = f"folder {level + 1} of the path is the PatientID in {levels[level]} of {len(seen)} headers"
+        return level, [Evidence("layout.subject", "person", 0.95, text)], []
+    split = [_parts(path) for path in paths]
+    depth = min(map(len, split))
+    level = next((n for n in range(depth) if len({parts[n] for parts in split}) > 1), depth - 1)
+    if level < depth - 1:
+        return level, [Evidence("layout.subject", "folder", 0.5, "the outermost folder that differs")], []
+    return level, [], [Unknown("people", "instances lie in one folder, and no header names the patient as the path does")]
+
+
+def _parts(path: str) -> list[str]:
+    return path.split("/")
+
+
+def _patterns(paths: Sequence[str], level: int) -> tuple[tuple[str, ...], list[str], bool]:
+    """The patterns, the names of the subjects, and whether anything lies below them."""
+    split = [parts for path in paths if len(parts := _parts(path)) > level]
+    above = []
+    for n in range(level):
+        names = {parts[n] for parts in split}
+        above.append(names.pop() if len(names) == 1 else "*")
+    endings = sorted({parts[-1][len(stem(parts[-1])) :] for parts in split})
+    deeper = any(len(parts) > level + 1 for parts in split)
+    below = ["{subject}", "{scan}"] if deeper else ["{subject}"]
+    patterns = tuple("/".join([*above, *below]) + ending for ending in endings)
+    return patterns, [parts[level] if deeper else stem(parts[level]) for parts in split], deeper
