@@ -78,6 +78,7 @@ def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsD
     )
     def raw(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
         found = _survey(dataset)
+        found.tree.keep_headers()
         for path in dataset.store.clean():
             context.log.info(f"{spec.slug}: removed {path}, which no manifest names: a run was interrupted")
         _sync_partitions(context, found, partitions)

@@ -12,6 +12,7 @@ import polars as pl
 
 from assets.incremental import Fingerprints, SubjectPlan, digest, plan_subject
 from assets.raw import RawTree, discover
+from assets.raw.identities import CACHE_NAME
 from assets.spec import DatasetSpec
 from assets.tables import RAW, frame
 from resources.findings import Code
@@ -37,6 +38,14 @@ class Dataset:
     def raw_root(self) -> Path:
         """Its raw folder."""
         return self.layout.raw(self.spec.raw_name)
+
+    def discover(self) -> RawTree:
+        """Look at the raw folder; DICOM files that the last survey knew are not opened again.
+
+        Raises:
+            RawDataMissingError: There are no raw data.
+        """
+        return discover(self.spec, self.raw_root, self.store.root / CACHE_NAME)
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,7 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
     Raises:
         RawDataMissingError: There are no raw data.
     """
-    tree = discover(dataset.spec, dataset.raw_root)
+    tree = dataset.discover()
     manifests = dataset.store.manifests()
     rehashed = _recorded_hashes(dataset)
     fingerprints = Fingerprints(dataset.raw_root, dict(rehashed))

@@ -44,7 +44,9 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
     names = {str(number): label.name for number, label in sorted(spec.labels.items())}
     if step == "volumes":
         layout, expect = spec.layout, spec.expect
+        drawn = any(source.dicom for source in layout.labels.values())
         return {
+            **({"structures": {str(n): [label.name, label.file_name] for n, label in spec.labels.items()}} if drawn else {}),
             "series": {name: _said(source) for name, source in layout.series.items()},
             "labels": {name: _said(source) for name, source in layout.labels.items()},
             "label_ids": sorted(spec.labels),

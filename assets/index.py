@@ -16,7 +16,7 @@ from assets.incremental import digest, step_parameters, subject_steps
 from assets.objects import objects_table
 from assets.official_split import SplitUnknownError, official_split
 from assets.people import PeopleUnknownError, people
-from assets.raw import discover, natural_key
+from assets.raw import natural_key
 from assets.spec import DatasetSpec
 from assets.splits import split_subjects
 from assets.tables import FINDINGS, LEDGER, SUBJECT_TABLES, concatenate, frame, tables_of
@@ -89,7 +89,7 @@ def _told(dataset: Dataset, published: set[str]) -> tuple[dict[str, pl.DataFrame
         return {}, []
     from resources.readers.dicom.tags import read_tag  # noqa: PLC0415 - loads pydicom, which takes a second
 
-    tree = discover(spec, dataset.raw_root)
+    tree = dataset.discover()
     tables: dict[str, pl.DataFrame] = {}
     findings: list[Finding] = []
     if spec.classes is not None:

@@ -52,6 +52,15 @@ def spelled_out(value: object, field: str) -> object:
 OrientationCode = Annotated[str, AfterValidator(_orientation_code)]
 Axes = Annotated[str, AfterValidator(_axes)]
 Regex = Annotated[str, AfterValidator(_regex)]
+
+
+def _globs(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return value
+    return {keyword: _as_tuple(str(part) if isinstance(part, int | float) else part) for keyword, part in value.items()}
+
+
+Globs = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_globs)]
 Patterns = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 
 
@@ -59,6 +68,11 @@ class FileSource(Part):
     """A file, and what must be said to read it because it does not say so itself.
 
     Attributes:
+        dicom: Pattern of DICOM files, among which one series (or one annotation) is chosen by what the headers say, wherever
+            its files lie; takes the place of `path`.
+        where: With `dicom`: keyword -> glob, or globs, of the whole value: what the headers of the wanted files say. Only `*`
+            and `?` have a meaning; an element that is missing reads as nothing.
+        several: With `dicom`: what holds when more than one series fits.
         path: Pattern under the raw folder, with `{subject}` and, where there are several, `{scan}`; more than one where
             the same file goes by several names, of which each scan has one.
         header: DICOM keyword -> regular expression of its whole value: a DICOM file whose header says something else is not
@@ -70,6 +84,9 @@ class FileSource(Part):
         assume_orientation: Direction in which the stored indices grow, e.g. `LPS`, for files that do not say.
     """
 
+    dicom: Patterns = ()
+    where: Globs = Field(default_factory=dict)
+    several: Literal["error", "lowest series number", "highest series number"] = "error"
     path: Patterns = ()
     header: dict[str, Regex] = Field(default_factory=dict)
     key: str | None = None
@@ -81,7 +98,23 @@ class FileSource(Part):
     @property
     def patterns(self) -> tuple[str, ...]:
         """Every pattern that claims a file for this source."""
-        return self.path
+        return self.path + self.dicom
+
+    def fits(self, values: Mapping[str, str]) -> bool:
+        """Whether a header with these values is that of a wanted file."""
+        return all(any(_glob(text, values.get(keyword, "")) for text in texts) for keyword, texts in self.where.items())
+
+    @model_validator(mode="after")
+    def _one_kind_of_file(self) -> Self:
+        if self.dicom and (self.path or self.header):
+            raise ValueError("files are told apart by `path` and `header`, or by `dicom` and `where`")
+        if not self.dicom and (self.where or self.several != "error"):
+            raise ValueError("`where` and `several` choose among the files of `dicom`, which is missing")
+        return self
+
+
+def _glob(text: str, value: str) -> bool:
+    return re.fullmatch(re.escape(text).replace(r"\*", ".*").replace(r"\?", "."), value, re.DOTALL) is not None
 
 
 class SeriesSource(FileSource):
@@ -111,7 +144,13 @@ class SeriesSource(FileSource):
 class LabelsSource(FileSource):
     """The file, or the files, a label map is read from: `path` for a map of ids, `masks` for one binary mask per label.
 
+    With `dicom` it is an annotation whose structures have names: a name reads as the `file` or the name of one of the spec's
+    labels, whatever its case.
+
     Attributes:
+        kind: With `dicom`: a segmentation, or a structure set whose contours are filled on the grid of its series.
+        structures: With `dicom`: name in the file -> label id, for names that are no label's.
+        others: With `dicom`: what holds for structures that stand for no label.
         masks: Pattern with `{label}`, which reads as the `file` (or the name) of one of the spec's labels.
         one_hot: The channels of the file are binary masks, in order of the label ids.
         at_least: For a map of probabilities: the least value that counts as inside, as label 1.
@@ -123,6 +162,9 @@ class LabelsSource(FileSource):
         required: Whether a scan without it is an error.
     """
 
+    kind: Literal["seg", "rtstruct"] | None = None
+    structures: dict[str, int] = Field(default_factory=dict)
+    others: Literal["error", "leave"] = "error"
     masks: Patterns = ()
     one_hot: bool = False
     at_least: float | None = None
@@ -136,14 +178,24 @@ class LabelsSource(FileSource):
     @property
     def patterns(self) -> tuple[str, ...]:
         """Every pattern that claims a file for this label map."""
-        return self.path + self.masks
+        return self.path + self.masks + self.dicom
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        if bool(self.path) == bool(self.masks):
-            raise ValueError("a label map is read either from `path` or from `masks`")
+        if [bool(self.path), bool(self.masks), bool(self.dicom)].count(True) != 1:
+            raise ValueError("a label map is read from one of `path`, `masks` and `dicom`")
         if any("{label}" not in pattern for pattern in self.masks):
             raise ValueError(f"a pattern of masks names {{label}}: {self.masks}")
+        return self
+
+    @model_validator(mode="after")
+    def _of_a_series(self) -> Self:
+        if not self.dicom and (self.kind or self.structures or self.others != "error"):
+            raise ValueError("`kind`, `structures` and `others` go with `dicom`")
+        if self.dicom and not (self.kind and self.of):
+            raise ValueError("a label map from `dicom` says which `kind` it is and `of` which series")
+        if self.dicom and (self.one_hot or self.values or self.key or self.plane is not None):
+            raise ValueError("`one_hot`, `values`, `key` and `plane` do not go with `dicom`")
         return self
 
 

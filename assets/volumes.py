@@ -126,7 +126,10 @@ class _ScanBuilder:
         """What is done, stage by stage; a stage is put together when the one before it is done."""
         declared = {name: self.spec.layout.series[name] for name in self.scan.series}
         own = [partial(self._open_series, name, source) for name, source in declared.items() if not source.grid_of]
-        yield [self._require_a_series, *own, *(partial(self._open_labels, name) for name in self.scan.labels)]
+        drawn = [name for name in self.scan.labels if self.spec.layout.labels[name].dicom]
+        read = [partial(self._open_labels, name) for name in self.scan.labels if name not in drawn]
+        yield [self._require_a_series, *own, *read]
+        yield [partial(self._open_structures, name) for name in drawn]
         yield [partial(self._repair_labels, name) for name in self.scan.labels]
         yield [partial(self._borrow_grid, name, source) for name, source in declared.items() if source.grid_of]
         yield [partial(self._compare_grids, name) for name in self.scan.labels]
@@ -179,7 +182,12 @@ class _ScanBuilder:
         if shared:
             self.series[name] = self.series[shared[0]]
             return
-        image = open_source(self.raw_root, path, source)
+        if source.dicom:
+            from assets.whole_series import open_whole_series  # noqa: PLC0415 - loads pydicom, which takes a second
+
+            image = open_whole_series(self.raw_root, self.scan.series_files[name], source)
+        else:
+            image = open_source(self.raw_root, path, source)
         self.made.findings += image.findings
         if is_coloured(image) and source.channel is None:
             image = as_colours(image, path)
@@ -208,6 +216,15 @@ class _ScanBuilder:
             what = f"{expected}, one per label, are expected" if source.one_hot else "one is expected"
             self._require_channels(opened[-1], expected, what)
         self.masks[name] = opened
+
+    def _open_structures(self, name: str) -> None:
+        from assets.whole_series import open_structures  # noqa: PLC0415 - loads pydicom, which takes a second
+
+        (file,), source = self.scan.labels[name], self.spec.layout.labels[name]
+        on = {series: self.series[series] for series in self._series_of(name)}
+        image = open_structures(self.spec, self.raw_root, file.path, source, on)
+        self.made.findings += image.findings
+        self.masks[name] = [Opened.of(file.path, image)]
 
     def _require_channels(self, opened: Opened, expected: int, what: str) -> None:
         image = opened.image

@@ -11,10 +11,10 @@ from assets.dataset import Dataset
 from assets.mds.json_text import json_text
 from assets.mds.listing import read_listing
 from assets.mds.meta import META_PATH, data_meta
-from assets.mds.record import NoRecordError, RecordMaker, image_path, record_path
-from assets.mds.sample import Products, draw_sample
+from assets.mds.record import RecordMaker, image_path, record_path
+from assets.mds.sample import Products, Sample, draw_sample
 from assets.mds.targets import Refused, Target, Targets, targets_of
-from assets.raw import RawScan, RawTree, discover
+from assets.raw import RawScan, RawTree
 from assets.spec_mds import Mds
 from assets.templates import UnknownFieldError
 from resources.findings import Code, Finding, finding
@@ -50,7 +50,7 @@ def make_records(dataset: Dataset, mds: Mds, staging: Staging) -> Made:
         NotPublishedError: A product is not recorded.
         OSError: The disk failed or is full.
     """
-    tree = discover(dataset.spec, dataset.raw_root)
+    tree = dataset.discover()
     targets = targets_of(dataset.spec, mds, tree, read_listing(mds, dataset.raw_root), _refused(dataset, tree))
     maker = RecordMaker(dataset.spec, mds, tree.synthetic)
     findings = list(targets.findings)
@@ -70,12 +70,26 @@ def _written(
         sample = draw_sample(dataset.spec, maker.mds, products, target, _scan_of(tree, target))
         try:
             record = maker.record(sample)
-        except (NoRecordError, UnknownFieldError) as error:
+        except UnknownFieldError as error:
             findings.append(finding(Code.NO_RECORD, f"target {target.index} has no record: {error}", file=target.path))
             continue
+        findings += _class_findings(maker, sample)
         staging.write_bytes(f"{RECORDS}/{image_path(target.index)}", sample.picture.png())
         _write_json(staging, record_path(target.index), record)
         yield target.index, record
+
+
+def _class_findings(maker: RecordMaker, sample: Sample) -> Iterator[Finding]:
+    """A class that is not told, unless the spec says that none is."""
+    declared = maker.spec.classes
+    if (
+        maker.mds.task == "classification"
+        and declared is not None
+        and not declared.untold
+        and (problem := maker.no_class(sample))
+    ):
+        detail = f"the record of target {sample.target.index} has no class: {problem}"
+        yield finding(Code.CLASS_UNKNOWN, detail, file=sample.target.path)
 
 
 def _write_json(staging: Staging, path: str, content: Json) -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from assets.patterns import Pattern, compile_pattern
 from assets.spec import DatasetSpec
+from assets.spec_layout import LabelsSource, SeriesSource
 
 Role = Literal["image", "labels", "landmarks", "transform", "table"]
 
@@ -68,6 +69,13 @@ class Claims:
             ("table", "", (layout.scan_names.file,) if layout.scan_names else ()),
         ]
         return [(role, name, compile_pattern(text, self.fields)) for role, name, texts in sources for text in texts]
+
+    @cached_property
+    def by_header(self) -> dict[tuple[str, str], SeriesSource | LabelsSource]:
+        """(Role, name) -> source, of what is chosen among DICOM files by their headers."""
+        layout = self.spec.layout
+        images = {("image", name): source for name, source in layout.series.items() if source.dicom}
+        return images | {("labels", name): labels for name, labels in layout.labels.items() if labels.dicom}
 
     @cached_property
     def ignored(self) -> list[tuple[Pattern, str]]:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.junk import copied_from, is_partial_download, junk_reason
+from assets.raw.by_header import Candidate, Name, choose
 from assets.raw.claims import Claim, Claims
 from assets.raw.headers import Headers
+from assets.raw.identities import Identities
 from assets.raw.listing import compare_listing
 from assets.raw.scans import SubjectFiles, raw_scans
 from assets.raw.tree import ONLY_SCAN, SYNTHETIC_MARKER, FileEntry, RawScan, RawSubject, RawTree, natural_key
@@ -26,15 +28,20 @@ class RawDataMissingError(Exception):
     """There is nothing to read; the message says what to download and where to put it."""
 
 
-def discover(spec: DatasetSpec, root: Path) -> RawTree:
+def discover(spec: DatasetSpec, root: Path, headers: Path | None = None) -> RawTree:
     """Look at every file under `root` once.
+
+    Args:
+        spec: The dataset.
+        root: Its raw folder.
+        headers: The file in which `RawTree.keep_headers` keeps what DICOM headers say; without it they are read every time.
 
     Raises:
         RawDataMissingError: The folder is missing or empty, or no file in it matches the spec.
     """
     if not root.is_dir() or next(root.iterdir(), None) is None:
         raise RawDataMissingError(_what_to_download(spec, root))
-    sorter = _Sorter(spec, root)
+    sorter = _Sorter(spec, root, headers)
     unlisted: list[OSError] = []
     for path, status in walk(root, unlisted):
         sorter.place(path, status)
@@ -89,14 +96,18 @@ class _Sorter:
 
     spec: DatasetSpec
     root: Path
+    kept_headers: Path | None = None
     files: dict[str, FileEntry] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     subjects: dict[str, SubjectFiles] = field(default_factory=dict)
     synthetic: bool = False
+    pools: dict[tuple[str, str, str], list[tuple[FileEntry, dict[Name, Claim]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.claims = Claims(self.spec)
         self.headers = Headers(self.spec, self.root)
+        wanted = {keyword for source in self.claims.by_header.values() for keyword in source.where}
+        self.identities = Identities(self.root, self.kept_headers, tuple(sorted(wanted | set(self.spec.layout.tags.values()))))
 
     def place(self, path: str, status: os.stat_result | OSError) -> None:
         """Decide what one file is."""
@@ -106,21 +117,46 @@ class _Sorter:
             self.files[path] = FileEntry(path, size, mtime, "ignored", reason="marks the folder as made-up data")
             return
         claims = list(self.claims.of(path))
-        fitting, unfit = self.headers.fitting(claims, path)
-        if fitting:
-            self._claim(fitting, path, size, mtime, status)
+        by_header: dict[Name, Claim] = {(c.role, c.name): c for c in claims if (c.role, c.name) in self.claims.by_header}
+        fitting, unfit = self.headers.fitting([c for c in claims if (c.role, c.name) not in by_header], path)
+        if fitting or (by_header and isinstance(status, OSError)):
+            self._claim(fitting or [next(iter(by_header.values()))], path, size, mtime, status)
+        elif by_header and junk_reason(path) is None and self.claims.why_ignored(path) is None:
+            first = next(iter(by_header.values()))
+            pool = self.pools.setdefault((first.subject, first.scan or ONLY_SCAN, first.root or ""), [])
+            pool.append((FileEntry(path, size, mtime, "unclaimed"), by_header))
         else:
             self._set_aside(path, size, mtime, unfit)
 
     def _claim(self, claims: Sequence[Claim], path: str, size: int, mtime: int, status: os.stat_result | OSError) -> None:
         for number, claim in enumerate(claims):
             files = self.subjects.setdefault(claim.subject, SubjectFiles())
-            files.add(claim, path)
+            if (claim.role, claim.name) not in self.claims.by_header:
+                files.add(claim, path)
             if number == 0 and isinstance(status, OSError):
                 reason = f"cannot be read: {status.strerror}; check that the link or its permissions are right"
                 files.findings.append(finding(Code.UNREADABLE, reason, file=path))
             scan = "" if claim.role == "table" else claim.scan or ONLY_SCAN
             self.files[path] = FileEntry(path, size, mtime, "used", claim.role, claim.subject, scan)
+
+    def _choose(self) -> None:
+        """Distribute the files whose headers say what they are."""
+        for (subject, scan, root), pool in self.pools.items():
+            candidates = []
+            for entry, claims in pool:
+                identity = self.identities.of(entry.path, entry.size, entry.mtime_ns)
+                if identity is None:
+                    self._set_aside(entry.path, entry.size, entry.mtime_ns, None)
+                else:
+                    candidates.append(Candidate(entry.path, claims, identity))
+            if candidates:
+                choice = choose(self.claims.by_header, candidates)
+                self.subjects.setdefault(subject, SubjectFiles()).add_choice(scan, root, choice, self.spec.layout.tags)
+                entries = {entry.path: entry for entry, _ in pool}
+                for path, claim in choice.used().items():
+                    self.files[path] = replace(entries[path], state="used", role=claim.role, subject=subject, scan=scan)
+                for path, reason in choice.reasons.items():
+                    self.files[path] = replace(entries[path], state="ignored", reason=reason)
 
     def _set_aside(self, path: str, size: int, mtime: int, unfit: str | None) -> None:
         """A file that nothing claims; `unfit` says why a claim by its name does not hold."""
@@ -150,6 +186,7 @@ class _Sorter:
 
     def tree(self) -> RawTree:
         """What was found, once every file has its place."""
+        self._choose()
         self._claim_companions()
         subjects = dict(self._settled())
         self.findings += _unclaimed([f for f in self.files.values() if f.state == "unclaimed"])
@@ -158,7 +195,7 @@ class _Sorter:
             self.findings.append(finding(Code.SYNTHETIC, detail, file=SYNTHETIC_MARKER))
         self.findings += compare_listing(self.spec, self.root, subjects)
         files = tuple(self.files[path] for path in sorted(self.files))
-        return RawTree(self.root, self.synthetic, subjects, files, tuple(self.findings))
+        return RawTree(self.root, self.synthetic, subjects, files, tuple(self.findings), self.identities)
 
     def _claim_companions(self) -> None:
         """Give the second file of a pair (`.img` of a `.hdr`) to the subject of the first."""
@@ -200,7 +237,7 @@ class _Sorter:
         required = {name for name, source in self.spec.layout.labels.items() if source.required}
         for key, scan in list(gathered.scans.items()):
             if required - scan.label_files().keys():
-                for path in gathered.scans.pop(key).files.values():
+                for path in gathered.scans.pop(key).paths():
                     self._ignore(path, "no label map was published for this scan")
 
     def _rename_scans(self, used: tuple[FileEntry, ...], scans: tuple[RawScan, ...]) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+from assets.raw.by_header import Choice, Name
 from assets.raw.claims import Claim, Claims, RawScanName
 from assets.raw.tree import ONLY_SCAN, LabelFile, RawScan, natural_key
 from assets.spec import DatasetSpec
-from assets.spec_layout import ScanNames
+from assets.spec_layout import FileSource, LabelsSource, ScanNames
 from resources.findings import Code, Finding, finding
 
 T = TypeVar("T")
@@ -24,11 +25,15 @@ class ScanFiles:
         name: What paths say of it.
         files: (role, name, label id) -> path.
         findings: What is wrong with them.
+        series_files: Series name -> all its files, for DICOM series chosen by their headers.
+        contested: (role, name) of which more is there than one, so that it is not missing.
     """
 
     name: RawScanName
     files: dict[tuple[str, str, int | None], str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    series_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    contested: set[Name] = field(default_factory=set)
 
     def add(self, claim: Claim, path: str) -> None:
         """Take a file; of two for the same purpose the first counts, and the subject is told."""
@@ -39,6 +44,11 @@ class ScanFiles:
             return
         self.files[key] = path
         self.name.fields.update(claim.fields)
+
+    def paths(self) -> Iterator[str]:
+        """Every file."""
+        yield from self.files.values()
+        yield from (path for files in self.series_files.values() for path in files)
 
     def named(self, role: str) -> dict[str, str]:
         """Name -> path of one role."""
@@ -76,6 +86,27 @@ class SubjectFiles:
         files = self.scans.setdefault((scan, root), ScanFiles(RawScanName(scan, root, {})))
         files.add(claim, path)
 
+    def add_choice(self, scan: str, root: str, choice: Choice, tags: Mapping[str, str]) -> None:
+        """Take what was chosen among the DICOM files of a scan.
+
+        Args:
+            scan: The scan, as paths have it.
+            root: What `{root}` reads.
+            choice: What was chosen.
+            tags: Further fields of the scan -> DICOM keyword.
+        """
+        files = self.scans.setdefault((scan, root), ScanFiles(RawScanName(scan, root, {})))
+        files.findings += choice.findings
+        files.contested |= choice.ambiguous
+        for name, candidates in choice.taken.items():
+            first = candidates[0]
+            values = first.identity.values
+            said = {field: values[keyword] for field, keyword in tags.items() if keyword in values}
+            claim = first.claims[name]
+            files.add(replace(claim, fields=claim.fields | said), first.path)
+            if name[0] == "image":
+                files.series_files[name[1]] = tuple(c.path for c in candidates)
+
     def settle(self, spec: DatasetSpec) -> Iterator[tuple[str, str]]:
         """Let later roots replace earlier ones; yields every file that is replaced, with the reason."""
         order = {root: n for n, root in enumerate(("", *spec.layout.roots))}
@@ -86,12 +117,13 @@ class SubjectFiles:
                 old = self.scans.pop((scan, root))
                 if not root:
                     kept.files = old.files | kept.files
+                    kept.series_files = old.series_files | kept.series_files
                     kept.findings += old.findings
                     kept.name.fields.update(old.name.fields)
                     continue
                 detail = f"the scan is given again under {roots[-1]}, which replaces the one under {root}"
-                self.findings.append(finding(Code.SUPERSEDED, detail, file=next(iter(old.files.values()))))
-                yield from ((path, detail) for path in old.files.values())
+                self.findings.append(finding(Code.SUPERSEDED, detail, file=next(old.paths(), "")))
+                yield from ((path, detail) for path in old.paths())
 
 
 def raw_scans(claims: Claims, root: Path, subject: str, files: SubjectFiles) -> tuple[RawScan, ...]:
@@ -109,8 +141,9 @@ def raw_scans(claims: Claims, root: Path, subject: str, files: SubjectFiles) -> 
             _in_order(scan_files.named("landmarks"), layout.landmarks),
             scan_files.named("transform"),
             scan_files.name.fields,
+            scan_files.series_files,
         )
-        files.findings += _missing(claims, subject, scan_files.name, scan)
+        files.findings += _missing(claims, subject, scan_files, scan)
         scans.append(scan)
     return tuple(sorted(scans, key=lambda s: natural_key(s.scan)))
 
@@ -139,16 +172,26 @@ def _better_names(names: ScanNames, root: Path, files: SubjectFiles) -> dict[str
     return better
 
 
-def _missing(claims: Claims, subject: str, name: RawScanName, scan: RawScan) -> Iterator[Finding]:
-    spec = claims.spec
+def _sought(source: FileSource) -> str:
+    """What the headers of the missing files would say."""
+    wanted = [f"{keyword} {' or '.join(texts)}" for keyword, texts in source.where.items()]
+    if isinstance(source, LabelsSource) and source.kind:
+        wanted.insert(0, f"kind {source.kind}")
+    return f" with {', '.join(wanted)}" if wanted else ""
+
+
+def _missing(claims: Claims, subject: str, files: ScanFiles, scan: RawScan) -> Iterator[Finding]:
+    spec, name = claims.spec, files.name
     for series, source in spec.layout.series.items():
-        if source.required and series not in scan.series:
+        if source.required and series not in scan.series and ("image", series) not in files.contested:
             path = claims.expected_path("image", series, subject, name)
-            yield finding(Code.MISSING_IMAGE, f"the image {series} is missing: not found at {path}", file=path)
+            detail = f"the image {series} is missing: not found at {path}{_sought(source)}"
+            yield finding(Code.MISSING_IMAGE, detail, file=path)
     for labels, maps in spec.layout.labels.items():
-        if maps.required and labels not in scan.labels:
+        if maps.required and labels not in scan.labels and ("labels", labels) not in files.contested:
             path = claims.expected_path("labels", labels, subject, name)
-            yield finding(Code.MISSING_LABELS, f"the label map {labels} is missing: not found at {path}", file=path)
+            detail = f"the label map {labels} is missing: not found at {path}{_sought(maps)}"
+            yield finding(Code.MISSING_LABELS, detail, file=path)
         elif maps.masks and maps.absent == "error" and labels in scan.labels:
             absent = set(spec.labels) - {f.label_id for f in scan.labels[labels]}
             if absent:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from assets.raw.identities import Identities
 from resources.findings import Finding
 
 SYNTHETIC_MARKER = "SYNTHETIC.json"
@@ -66,11 +67,12 @@ class RawScan:
 
     Attributes:
         scan: Its name.
-        series: Series name -> path.
+        series: Series name -> path; the first file of a series that is stored in several.
         labels: Label map name -> its files, masks in order of the label ids.
         landmarks: Landmark set name -> path.
         transforms: Landmark set name -> path of the transform to its series.
         fields: What the other fields of the patterns read.
+        series_files: Series name -> all its files, for DICOM series chosen by their headers.
     """
 
     scan: str
@@ -79,11 +81,13 @@ class RawScan:
     landmarks: dict[str, str] = field(default_factory=dict)
     transforms: dict[str, str] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
+    series_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def paths(self) -> set[str]:
         """Every file of the scan."""
         labels = (file.path for files in self.labels.values() for file in files)
-        return {*self.series.values(), *labels, *self.landmarks.values(), *self.transforms.values()}
+        many = (path for files in self.series_files.values() for path in files)
+        return {*self.series.values(), *many, *labels, *self.landmarks.values(), *self.transforms.values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,7 @@ class RawTree:
         subjects: Subject name -> its files, in natural order of the names.
         files: Every file, in order of path; each has exactly one state.
         findings: What concerns the dataset rather than one subject.
+        identities: What the headers of DICOM files say.
     """
 
     root: Path
@@ -113,6 +118,16 @@ class RawTree:
     subjects: dict[str, RawSubject]
     files: tuple[FileEntry, ...]
     findings: tuple[Finding, ...]
+    identities: Identities | None = field(default=None, repr=False, compare=False)
+
+    def keep_headers(self) -> None:
+        """Write down what was read of DICOM headers, so that the next look at the folder opens new files alone.
+
+        Raises:
+            OSError: The disk failed or is full.
+        """
+        if self.identities is not None:
+            self.identities.keep()
 
 
 def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from resources.findings import BadInputError, Code, Finding
 from resources.readers.dicom.elements import Elements, quiet
 from resources.readers.dicom.enhanced import enhanced_planes, has_groups
 from resources.readers.dicom.frames import is_film, plain_planes
 from resources.readers.dicom.headers import Header, PixelData, read_header
+from resources.readers.dicom.kinds import Kind, SeriesKey
 from resources.readers.dicom.layout import PixelLayout, read_layout, surplus_bytes
 from resources.readers.dicom.mosaic import is_mosaic, mosaic_planes
 from resources.readers.dicom.palette import Palette, read_palette
@@ -17,8 +17,6 @@ from resources.readers.dicom.picture import Pitch, read_pitch
 from resources.readers.dicom.planes import Plane
 from resources.readers.dicom.rescale import Table, read_table
 from resources.readers.source import RawFile
-
-Kind = Literal["image", "segmentation", "structure set", "report", "directory", "other", "unreadable"]
 
 _DIRECTORY = "1.2.840.10008.1.3.10"
 _STORAGE = "1.2.840.10008.5.1.4.1.1."
@@ -28,25 +26,6 @@ _REPORTS = _STORAGE + "88."
 _KEY_OBJECTS = _STORAGE + "88.59"
 _FILMED_TEXT = frozenset({"US", "IVUS", "SC", "OT", "XC", "ES", "XA", "RF"})
 """Modalities whose pictures often have text in their pixels; others say so."""
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesKey:
-    """What all files of one series have in common (PS3.3 C.7.3.1).
-
-    Attributes:
-        study_uid: UID of the study.
-        series_uid: UID of the series.
-        number: Its number, as text; exports that copy a UID change it.
-        modality: E.g. `CT`.
-        sop_class: UID of the kind of object.
-    """
-
-    study_uid: str
-    series_uid: str
-    number: str
-    modality: str
-    sop_class: str
 
 
 @dataclass(frozen=True, slots=True)

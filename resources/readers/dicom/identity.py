@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from resources.findings import BadInputError, Code, Finding
+from resources.findings import BadInputError, Code
 from resources.readers.dicom.door import SUFFIXES, sniff
 from resources.readers.dicom.elements import Elements, quiet
-from resources.readers.dicom.files import Kind, SeriesKey, identified
+from resources.readers.dicom.files import identified
 from resources.readers.dicom.headers import read_header
+from resources.readers.dicom.kinds import Identity
 from resources.readers.dicom.tags import said
 from resources.readers.source import examine
 
@@ -19,30 +19,6 @@ _TELLING = (
     "Modality", "SeriesNumber", "SeriesDescription", "Rows", "Columns", "BitsAllocated", "ReferencedSeriesSequence",
     "ReferencedFrameOfReferenceSequence", "DirectoryRecordSequence",
 )  # fmt: skip
-_UNKNOWN = SeriesKey("", "", "", "", "")
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """One DICOM file.
-
-    Attributes:
-        kind: What it is.
-        key: Its series.
-        description: Series description.
-        frame_of_reference: UID of the coordinate system of its positions.
-        refers_to: UIDs of the series a segmentation or a structure set was drawn on.
-        values: Keyword -> value of the elements that were asked for and that it has.
-        problem: Why its header cannot be read, for kind `unreadable`.
-    """
-
-    kind: Kind
-    key: SeriesKey = _UNKNOWN
-    description: str = ""
-    frame_of_reference: str = ""
-    refers_to: tuple[str, ...] = ()
-    values: Mapping[str, str] = field(default_factory=dict)
-    problem: Finding | None = None
 
 
 def identify(path: Path, name: str, keywords: Iterable[str] = ()) -> Identity | None:
