@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -133,13 +133,12 @@ def score(spec: DatasetSpec) -> Score:
 
 
 def compared(base: Score, spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, tree: RawTree, found: Inspection) -> Score:
-    labelled = bool(pairs(spec, truth))
-    source = agree(images(truth, labelled=labelled), images(tree, labelled=labelled))
+    source = agree(images(spec, truth), images(draft, tree))
     ids, names = labels_agree(spec, truth, draft, found)
     values = {
         "loads": True,
         "source": source,
-        "pairing": source and agree(pairs(spec, truth), pairs(draft, tree)) and tables(spec) <= tables(draft),
+        "pairing": source and paired(spec, truth, draft, tree),
         "classes": ids,
         "names": names,
         "unclaimed": sum(f.state == "unclaimed" for f in tree.files),
@@ -153,25 +152,32 @@ def task_of(spec: DatasetSpec) -> str:
     return "segmentation" if spec.layout.labels else "detection" if spec.objects else "classification" if spec.classes else ""
 
 
-def agree(one: set[object], two: set[object]) -> bool:
+def agree(one: Set[object], two: Set[object]) -> bool:
     return len(one & two) >= ENOUGH * len(one | two)
 
 
-def images(tree: RawTree, *, labelled: bool) -> set[object]:
-    """The image files; only those of scans with label maps, where a spec may as well leave the others out."""
-    scans = [scan for s in tree.subjects.values() for scan in s.scans]
-    return {str(path) for scan in scans if scan.labels or not labelled for path in scan.series.values()}
+def images(spec: DatasetSpec, tree: RawTree) -> set[object]:
+    """The image files; where there are label maps only those that have one, as a spec may well leave the others out."""
+    if labelled := {image for image, _ in pairs(spec, tree)}:
+        return set(labelled)
+    return {str(path) for s in tree.subjects.values() for scan in s.scans for path in scan.series.values()}
 
 
-def pairs(spec: DatasetSpec, tree: RawTree) -> set[object]:
+def pairs(spec: DatasetSpec, tree: RawTree) -> set[tuple[str, str]]:
     """(image, label file) pairs."""
-    found: set[object] = set()
+    found: set[tuple[str, str]] = set()
     for subject in tree.subjects.values():
         for scan in subject.scans:
             for name, files in scan.labels.items():
                 of = spec.layout.labels[name].of or tuple(spec.layout.series)
                 found |= {(str(scan.series[s]), f.path) for f in files for s in of if s in scan.series}
     return found
+
+
+def paired(spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, tree: RawTree) -> bool:
+    """Whether images belong to the same label maps and tables, and have a class where the catalog's spec tells one."""
+    told = spec.classes is None or bool(spec.classes.untold) or task_of(spec) != "classification" or draft.classes is not None
+    return told and agree(pairs(spec, truth), pairs(draft, tree)) and tables(spec) <= tables(draft)
 
 
 def tables(spec: DatasetSpec) -> set[str]:

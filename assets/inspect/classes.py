@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assets.inspect.evidence import Evidence
@@ -41,8 +43,9 @@ def from_names(part: Part) -> ClassRule | None:
     """A part of the path with few values that many files share."""
     for number, variable in enumerate(part.group.variables):
         if part.class_at in variable.at and _is_class(part, variable):
-            seen = f"images lie in folders, or have words in their names, that say {', '.join(variable.distinct[:6])}"
-            return ClassRule(variable.distinct, Evidence("classes", "field", 0.75, seen), variable=number)
+            names = _bare(variable.distinct)
+            seen = f"images lie in folders, or have words in their names, that say {', '.join(names[:6])}"
+            return ClassRule(names, Evidence("classes", "field", 0.75, seen), variable=number)
     for number, variable in enumerate(part.group.variables):
         if variable.kind == "number" and _is_numbered_folder(part, variable):
             start = max(n for n in range(variable.at[0]) if n == 0 or part.group.rows[0][n - 1].text == "/")
@@ -53,9 +56,18 @@ def from_names(part: Part) -> ClassRule | None:
     return None
 
 
+def _bare(values: tuple[str, ...]) -> tuple[str, ...]:
+    """The inmost of folders of one name, without the number that only orders them."""
+    inmost = [value.rpartition("/")[2] for value in values]
+    ordered = [re.fullmatch(r"\d+[ _.-]+(\D.*)", name) for name in inmost]
+    bare = tuple(found[1] for found in ordered if found)
+    return bare if len(set(bare)) == len(values) else tuple(inmost)
+
+
 def _is_class(part: Part, variable: Variable) -> bool:
     counts = Counter(variable.values)
-    return 2 <= len(counts) <= _MOST_CLASSES and len(counts) < len(part.group.paths) and counts.total() / len(counts) > 1
+    repeated = any("/" in value for value in counts)
+    return 2 <= len(counts) <= _MOST_CLASSES and (repeated or len(counts) < len(part.group.paths))
 
 
 def _is_numbered_folder(part: Part, variable: Variable) -> bool:
@@ -69,17 +81,22 @@ def _is_numbered_folder(part: Part, variable: Variable) -> bool:
     return row[at + 1].text == "/" and at > 1 and row[at - 1].text in "-_" and len(group.paths) > 2 * len(variable.distinct)
 
 
-def from_table(part: Part, tables: list[Table]) -> ClassRule | None:
-    """A column that is called like a class and has few values, in a table with a column that names the images."""
+def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ClassRule | None:
+    """A column that is called like a class and has few values, in a table with a column that names the images.
+
+    Args:
+        columns: What may name an image: parts of the names of all images that vary.
+        tables: The tables.
+    """
     for table in tables:
-        for number, variable in enumerate(part.group.variables):
-            key = table.column_equal_to(variable.values)
+        for number, values in enumerate(columns):
+            key = table.column_equal_to(values)
             if key is None:
                 continue
             for column in table.columns:
-                values = sorted({value for value in table.columns[column] if value})
-                if set(column.lower().replace("_", " ").split()) & _CLASS_COLUMNS and 2 <= len(values) <= _MOST_CLASSES:
-                    seen = f"{table.path}: column {key!r} names the images, column {column!r} has {len(values)} values"
+                found = sorted({value for value in table.columns[column] if value})
+                if set(column.lower().replace("_", " ").split()) & _CLASS_COLUMNS and 2 <= len(found) <= _MOST_CLASSES:
+                    seen = f"{table.path}: column {key!r} names the images, column {column!r} has {len(found)} values"
                     evidence = Evidence("classes", "table", 0.7, seen)
-                    return ClassRule(tuple(values), evidence, table=table.path, key=key, keyed=number, value=column)
+                    return ClassRule(tuple(found), evidence, table=table.path, key=key, keyed=number, value=column)
     return None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import as_regex
 from assets.templates import stem
@@ -52,6 +53,8 @@ class DicomSet:
         modalities: Of the images, most frequent first.
         structures: Names of outlined structures.
         outlined: Whether there are segmentations or structure sets.
+        classes: Folders that name a class.
+        subjects: What `{subject}` reads in every path.
         paths: All instances, as their names suggest.
         evidence: Why.
         unknown: What could not be told.
@@ -63,6 +66,8 @@ class DicomSet:
     modalities: tuple[str, ...]
     structures: tuple[str, ...]
     outlined: bool
+    classes: ClassRule | None
+    subjects: tuple[str, ...]
     paths: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     unknown: tuple[Unknown, ...]
@@ -75,7 +80,12 @@ def dicom_set(root: Path, paths: Sequence[str]) -> DicomSet | None:
     if not images:
         return None
     level, evidence, unknown = _patient_level(paths, seen)
-    patterns, subjects, deeper = _patterns(paths, level)
+    rule = None if any(e.confidence > 0.9 for e in evidence) else _class_folders(paths)
+    if rule is not None:
+        level = min(len(_parts(path)) for path in paths) - 1
+        unknown = [Unknown("people", "instances lie in folders of classes, and no header names the patient as the path does")]
+        evidence = []
+    patterns, subjects, deeper = _patterns(paths, level, with_folder=rule is not None)
     modalities = tuple(name for name, _ in Counter(one.modality for one in images).most_common())
     structures = tuple(sorted({name for one in seen for name in one.structures if name}))
     outlined = any(one.kind in _OUTLINES for one in seen)
@@ -84,8 +94,30 @@ def dicom_set(root: Path, paths: Sequence[str]) -> DicomSet | None:
         evidence.append(Evidence("role", "outlines", 0.9, ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())))
     scan = r"(?:[^/]+/)*[^/.][^/]*" if deeper else None
     return DicomSet(
-        patterns, as_regex(subjects), scan, modalities, structures, outlined, tuple(paths), tuple(evidence), tuple(unknown)
+        patterns,
+        as_regex(subjects),
+        scan,
+        modalities,
+        structures,
+        outlined,
+        rule,
+        tuple(subjects),
+        tuple(paths),
+        tuple(evidence),
+        tuple(unknown),
     )
+
+
+def _class_folders(paths: Sequence[str]) -> ClassRule | None:
+    """Folders of instances whose names are words, of which a set has few."""
+    split = [_parts(path) for path in paths]
+    if len({len(parts) for parts in split}) > 1 or len(split[0]) < 2:
+        return None
+    names = sorted({parts[-2] for parts in split})
+    if not 2 <= len(names) <= 12 or 2 * len(names) > len(paths) or any(letter.isdigit() for name in names for letter in name):
+        return None
+    seen = f"instances lie in folders called {', '.join(names)}"
+    return ClassRule(tuple(names), Evidence("classes", "folder", 0.7, seen))
 
 
 def _one_per_folder(paths: Sequence[str]) -> list[str]:
@@ -133,15 +165,24 @@ def _parts(path: str) -> list[str]:
     return path.split("/")
 
 
-def _patterns(paths: Sequence[str], level: int) -> tuple[tuple[str, ...], list[str], bool]:
+def _patterns(paths: Sequence[str], level: int, *, with_folder: bool) -> tuple[tuple[str, ...], list[str], bool]:
     """The patterns, the names of the subjects, and whether anything lies below them."""
     split = [parts for path in paths if len(parts := _parts(path)) > level]
+    if with_folder:
+        split = [[*parts[:-2], f"{parts[-2]}/{parts[-1]}"] for parts in split]
+        level -= 1
     above = []
     for n in range(level):
         names = {parts[n] for parts in split}
         above.append(names.pop() if len(names) == 1 else "*")
-    endings = sorted({parts[-1][len(stem(parts[-1])) :] for parts in split})
+    endings = sorted({_ending(parts[-1]) for parts in split})
     deeper = any(len(parts) > level + 1 for parts in split)
     below = ["{subject}", "{scan}"] if deeper else ["{subject}"]
     patterns = tuple("/".join([*above, *below]) + ending for ending in endings)
-    return patterns, [parts[level] if deeper else stem(parts[level]) for parts in split], deeper
+    names = [parts[level] if deeper else parts[level][: len(parts[level]) - len(_ending(parts[level]))] for parts in split]
+    return patterns, names, deeper
+
+
+def _ending(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name[len(stem(name)) :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,7 @@ def as_mapping(found: Inspection, slug: str) -> dict[str, Any]:
         content["layout"] = _dicom_layout(found, found.dicom)
         if found.labels:
             content["labels"] = dict(found.labels)
+        content |= _dicom_classes(found) | _objects(found)
     elif found.plan is not None:
         content["layout"] = _layout(found, found.plan)
         if found.labels:
@@ -63,6 +65,16 @@ def _layout(found: Inspection, planned: Plan) -> dict[str, Any]:
     return layout
 
 
+def _dicom_classes(found: Inspection) -> dict[str, Any]:
+    rule = found.classes
+    if rule is None:
+        return {}
+    if rule.table:
+        match = ("{subject}", "{stem}")[rule.keyed or 0]
+        return {"classes": {"names": list(rule.names), "table": {"file": rule.table, "key": rule.key, "match": match, "value": rule.value}}}
+    return {"classes": {"names": list(rule.names), "field": "{folder}"}}
+
+
 def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
     layout: dict[str, Any] = {"subject": instances.subject}
     if instances.scan:
@@ -77,7 +89,7 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
 
 def _series(source: Source, several: int) -> Any:
     text = pattern(source.part.group, source.where)
-    more: dict[str, Any] = {"key": source.key} if source.key else {}
+    more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
     if several > 1:
         more["required"] = False
     return {"path": text, **more} if more else text
@@ -87,9 +99,11 @@ def _labels(source: Source, planned: Plan) -> Any:
     text = pattern(source.part.group, source.where)
     if source.part.role == "structures":
         return {"masks": text, "overlap": "lower id wins", "absent": "empty"}
-    more: dict[str, Any] = {"key": source.key} if source.key else {}
+    more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
     if planned.binary:
         more["nonzero_is"] = 1
+    if source.one_hot:
+        more["one_hot"] = True
     if source.of:
         more["of"] = [source.of]
     if len(planned.labels) > 1:
@@ -129,6 +143,9 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
         return {"classes": {"names": list(rule.names), "table": {"file": rule.table, "key": rule.key, "match": match, "value": rule.value}}}
     values = planned.reference.group.variables[rule.variable or 0].distinct
     told = {value: name for value, name in zip(values, rule.names, strict=True) if value != name}
+    if not planned.class_field:
+        inside = {name: f".*{re.escape(value)}.*" for value, name in zip(values, rule.names, strict=True)}
+        return {"classes": {"names": list(rule.names), "field": "{path}", "matches": inside}}
     return {"classes": {"names": list(rule.names), "field": planned.class_field} | ({"values": told} if told else {})}
 
 
@@ -136,7 +153,11 @@ def _objects(found: Inspection) -> dict[str, Any]:
     rule = found.objects
     if rule is None:
         return {}
-    content: dict[str, Any] = {"file": rule.table.path, "key": rule.key, rule.how: list(rule.columns)}
+    content: dict[str, Any] = {"file": rule.files or rule.table.path, rule.how: list(rule.columns)}
+    if not rule.files:
+        content["key"] = rule.key
+    if label := next((name for name in rule.table.columns if name.lower() in ("class", "label", "category")), ""):
+        content["label"] = label
     if rule.diameter and rule.how == "centre_lps_mm":
         content["diameter_mm"] = rule.diameter
     if rule.table.separator != ",":

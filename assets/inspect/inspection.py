@@ -16,10 +16,11 @@ from assets.inspect.grouping import Group, gathered
 from assets.inspect.listing import list_folder
 from assets.inspect.modality import modality
 from assets.inspect.peek import Opener
-from assets.inspect.plan import Plan, plan
+from assets.inspect.plan import Plan, beside, plan
 from assets.inspect.roles import Part, by_name, checked
 from assets.inspect.tables import Table, read_tables
 from assets.inspect.task import task
+from assets.templates import stem
 
 _MOST_PARTS = 60
 """Groups that are looked into, the largest first; a folder with more shapes of names than that has no plain layout."""
@@ -76,7 +77,7 @@ def inspect_folder(root: Path) -> Inspection:
     instances = _dicom(root, parts)
     if instances is not None:
         planned = None
-        found = _of_dicom(Inspection(root, tuple(parts), None, dicom=instances), instances)
+        found = _of_dicom(Inspection(root, tuple(parts), None, dicom=instances), instances, tables)
     else:
         planned = plan(parts, _class_of(parts, tables), opener)
         found = Inspection(root, tuple(parts), planned)
@@ -103,10 +104,18 @@ def _dicom(root: Path, parts: Sequence[Part]) -> DicomSet | None:
     return dicom_set(root, sorted(instances))
 
 
-def _of_dicom(found: Inspection, instances: DicomSet) -> Inspection:
+def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> Inspection:
     names = dict(enumerate(instances.structures, start=1))
-    named = [Evidence("labels", f"{len(names)} names", 0.8, "names of segments or regions; ids are ours")] if names else []
-    return replace(found, labels=names, evidence=(*instances.evidence, *named), unknown=instances.unknown)
+    evidence = [*instances.evidence]
+    if names:
+        evidence.append(Evidence("labels", f"{len(names)} names", 0.8, "names of segments or regions; ids are ours"))
+    columns = [instances.subjects, tuple(stem(path.rpartition("/")[2]) for path in instances.paths)]
+    marked = None if instances.outlined else objects.from_tables(columns, tables)
+    rule = None if instances.outlined or marked else instances.classes or class_rules.from_tables(columns, tables)
+    evidence += [answer.evidence for answer in (marked, rule) if answer is not None]
+    return replace(
+        found, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=instances.unknown
+    )
 
 
 def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evidence | Unknown:
@@ -127,14 +136,19 @@ def _class_of(parts: Sequence[Part], tables: list[Table]) -> dict[int, class_rul
     """Number of an image part -> where its class is told, if it may have one."""
     rules = {}
     for number, part in enumerate(parts):
-        if part.role == "image" and (rule := class_rules.from_names(part) or class_rules.from_table(part, tables)):
+        if part.role == "image" and (rule := class_rules.from_names(part) or class_rules.from_tables(_columns(part), tables)):
             rules[number] = rule
     return rules
 
 
+def _columns(part: Part) -> list[tuple[str, ...]]:
+    """What may name an image in a table: each part of the names that varies, and the names without their endings."""
+    return [*(variable.values for variable in part.group.variables), tuple(stem(path.rpartition("/")[2]) for path in part.group.paths)]
+
+
 def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener) -> Inspection:
     """With labels, classes and objects."""
-    marked = objects.from_tables(planned.reference, tables)
+    marked = objects.from_tables(_columns(planned.reference), tables) or _beside(found, planned, tables)
     evidence, unknown = [], []
     names: dict[int, str] = {}
     if planned.labels:
@@ -146,13 +160,27 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     return replace(found, labels=names, classes=rule, objects=marked, evidence=tuple(evidence), unknown=tuple(unknown))
 
 
+def _beside(found: Inspection, planned: Plan, tables: list[Table]) -> objects.ObjectRule | None:
+    """Tables of coordinates that lie beside every image."""
+    for part in found.parts:
+        table = next((t for t in tables if part.role == "table" and t.path in part.group.paths), None)
+        told = objects.coordinates(table) if table is not None else None
+        text = beside(planned, part) if told is not None else ""
+        if table is None or told is None or not text:
+            continue
+        how, columns, diameter = told
+        seen = f"a table beside every image, with columns {', '.join(columns)}: {part.group.shape}"
+        return objects.ObjectRule(table, "", how, columns, diameter, Evidence("objects", how, 0.8, seen), text)
+    return None
+
+
 def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict[int, str], Evidence | Unknown]:
     first = planned.labels[0].part
     if first.role == "structures":
         variable = next(v for v in first.group.variables if first.label_at in v.at)
         said = dict(enumerate(variable.distinct, start=1))
         return said, Evidence("labels", f"{len(said)} names", 0.9, "one file per structure: their names; ids in alphabetical order")
-    ids, seen = label_rules.ids_of(first, opener)
+    ids, seen = label_rules.ids_of(first, opener, planned.labels[0].key)
     described = (path for part in found.parts if part.role == "text" for path in part.group.paths if path.endswith(".json"))
     named, where = label_rules.names_in(found.root, described)
     if planned.binary and ids:
@@ -162,7 +190,7 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
 
 def _task(found: Inspection) -> Evidence | Unknown:
     if found.dicom is not None:
-        return task(masks=found.dicom.outlined, boxes=False, classes=False)
+        return task(masks=found.dicom.outlined, boxes=found.objects is not None, classes=found.classes is not None)
     labels = found.plan.labels if found.plan is not None else ()
     own = any(source.part is not found.plan.reference for source in labels) if found.plan is not None else False
     boxes = found.objects is not None

@@ -14,12 +14,12 @@ from assets.inspect.roles import Part
 _OPENED, _MOST_TEXTS, _MOST_BYTES = 6, 8, 1 << 20
 
 
-def ids_of(part: Part, opener: Opener) -> tuple[tuple[int, ...], str]:
+def ids_of(part: Part, opener: Opener, key: str = "") -> tuple[tuple[int, ...], str]:
     """The numbers above 0 in a few label maps, and in which."""
     paths = part.group.paths
     step = max(1, len(paths) // _OPENED)
     chosen = paths[::step][:_OPENED]
-    peeks = [peek for path in chosen if (peek := opener.peek(path)) is not None and peek.values is not None]
+    peeks = [peek for path in chosen if (peek := opener.peek(path, key)) is not None and peek.values is not None]
     found = sorted({value for peek in peeks for value in peek.values or () if value > 0})
     return tuple(found), f"values of {len(peeks)} label map(s) such as {chosen[0]}"
 

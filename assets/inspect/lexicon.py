@@ -5,7 +5,7 @@ from __future__ import annotations
 MASK = frozenset(
     """
     seg segs segmentation segmentations segm mask masks msk label labels gt groundtruth ground truth annotation annotations
-    annotated annot manual lesion gtv oar roi rois contour contours dseg outline outlines delineation labelled segmented
+    annotated annot manual gtv oar roi rois contour contours dseg outline outlines delineation labelled segmented
     """.split()
 )
 """A file or folder so called may hold label maps."""

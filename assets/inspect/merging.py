@@ -23,7 +23,7 @@ def structures(parts: Sequence[Part]) -> list[Part]:
     kept = [part for part in parts if part.role != "mask"]
     for bucket in _buckets([part for part in parts if part.role == "mask"], together).values():
         span = _middle([part.group.rows[0][part.group.name_at :] for part in bucket])
-        if len(bucket) < 3 or span is None:
+        if len(bucket) < 3 or span is None or all(_is_sequence(part.group, span) for part in bucket):
             kept += bucket
             continue
         spans = {}
@@ -33,6 +33,12 @@ def structures(parts: Sequence[Part]) -> list[Part]:
         joined = merged((part.group for part in bucket), spans)
         kept.append(Part(joined, "structures", label_at=bucket[0].group.name_at + span[0]))
     return kept
+
+
+def _is_sequence(group: Group, span: tuple[int, int]) -> bool:
+    """Whether the differing part of a name says a kind of acquisition rather than a structure."""
+    own = group.rows[0][group.name_at + span[0] : len(group.rows[0]) - span[1]]
+    return bool(set(words("".join(token.text for token in own))) & SEQUENCES)
 
 
 def _middle(names: Sequence[Sequence[Token]]) -> tuple[int, int] | None:
@@ -67,7 +73,7 @@ def _with_folder(parts: Sequence[Part], level: int) -> list[Part]:
         start, end = ends
         behind = group.rows[0][end : group.name_at]
         inner = len(behind) if level == 0 else tuple("/" for token in behind if token.text == "/")
-        return shape_of(group.rows[0][:start]), inner, group.ending.lower()
+        return shape_of(group.rows[0][: _first_of_name(group, start, end)]), inner, group.ending.lower()
 
     kept = [part for part in parts if part.role != "image"]
     for key, bucket in _buckets([part for part in parts if part.role == "image"], together).items():
@@ -77,6 +83,14 @@ def _with_folder(parts: Sequence[Part], level: int) -> list[Part]:
         else:
             kept.append(_one(bucket, level))
     return kept
+
+
+def _first_of_name(group: Group, start: int, end: int) -> int:
+    """Where the folder around a folder begins, as long as it has the same name."""
+    name = [token.text for token in group.rows[0][start:end]]
+    while start > end - start and [token.text for token in group.rows[0][2 * start - end - 1 : start - 1]] == name:
+        start, end = 2 * start - end - 1, start - 1
+    return start
 
 
 def _folder_span(group: Group, level: int) -> tuple[int, int] | None:
@@ -118,8 +132,9 @@ def _one(bucket: Sequence[Part], level: int) -> Part:
     groups: list[Group] = [part.group for part in bucket]
     if len(tails) > 1:
         groups = [_stem_whole(group, end + 1) for group, (_, end) in zip(groups, ends, strict=True)]
-    joined = merged(groups, dict(enumerate(ends)))
-    return Part(joined, "image", class_at=ends[0][0])
+    spans = {n: (_first_of_name(group, *span), span[1]) for n, (group, span) in enumerate(zip(groups, ends, strict=True))}
+    joined = merged(groups, spans)
+    return Part(joined, "image", class_at=spans[0][0])
 
 
 def _stem_whole(group: Group, start: int) -> Group:

@@ -91,7 +91,9 @@ class Opener:
             arrays = () if key else list_arrays(self.root / path, name=path)
             if len(arrays) > 1:
                 return Peek("container", arrays=arrays)
-            axes = _axes(arrays[0].shape) if arrays else None
+            shapes = {array.name: array.shape for array in list_arrays(self.root / path, name=path)} if key else {}
+            shape = shapes.get(key) or (arrays[0].shape if arrays else None)
+            axes = _axes(shape) if shape else None
             return _image(open_image(self.root / path, name=path, options=ReadOptions(key=key or None, axes=axes)), arrays)
         except (BadInputError, ValueError) as error:
             return Peek(trouble=str(error))

@@ -10,7 +10,8 @@ from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Group, split_by
 from assets.inspect.pairing import Pair, all_pairs
-from assets.inspect.patterns import Stretch, read, stretches
+from assets.inspect.lexicon import IMAGE, MASK
+from assets.inspect.patterns import Stretch, pattern, read, stretches
 from assets.inspect.peek import Opener
 from assets.inspect.roles import Part
 from assets.inspect.subjects import who
@@ -30,6 +31,7 @@ class Source:
         where: Where the fields stand in their paths.
         key: Which array of a container.
         axes: Order of its axes.
+        one_hot: Whether its channels are masks.
         of: The series a label map belongs to, where it is not all.
     """
 
@@ -39,6 +41,7 @@ class Source:
     key: str = ""
     axes: str = ""
     of: str = ""
+    one_hot: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) 
         return _alone(masks[0])
     if not images:
         return None
+    if (both := _in_containers(images[0])) is not None:
+        return both
     number = next(n for n, part in enumerate(parts) if part.role == "image")
     told = next((n for n in rules if parts[n].role == "image"), number)
     return _unmasked(parts[told], rules.get(told), [p for p in images if p is not parts[told]])
@@ -255,6 +260,33 @@ def _alone(mask: Part) -> Plan | None:
     return Plan(mask, (source,), (replace(source, name="mask"),), binary=_is_binary(mask), unknown=tuple(unknown))
 
 
+def _in_containers(part: Part) -> Plan | None:
+    """Images and label maps that are arrays of the same files, told apart by their names."""
+    arrays = [array for peek in part.peeks[:1] for array in peek.arrays]
+    images = [a for a in arrays if set(words(a.name)) & IMAGE]
+    masks = [a for a in arrays if set(words(a.name)) & MASK]
+    if len(arrays) < 2 or len(images) != 1 or len(masks) != 1 or images[0].shape[:2] != masks[0].shape[:2]:
+        return None
+    fields, people = _keyed(part.group, range(len(part.group.variables)))
+    where = stretches(part.group, fields)
+    if where is None or "subject" not in fields or not _unique(part.group, where):
+        return None
+    seen = f"{part.group.paths[0]} holds the arrays {images[0].name!r} and {masks[0].name!r} of equal rows and columns"
+    channels = len(masks[0].shape) == 3 and masks[0].shape[2] <= 16
+    return Plan(
+        part,
+        (Source("image", part, tuple(where), images[0].name, _axes(images[0].shape)),),
+        (Source("mask", part, tuple(where), masks[0].name, _axes(masks[0].shape), one_hot=channels),),
+        evidence=(Evidence("pairing", "arrays of one file", 0.8, seen), *(a for a in people if isinstance(a, Evidence))),
+        unknown=tuple(a for a in people if isinstance(a, Unknown)),
+    )
+
+
+def _axes(shape: tuple[int, ...]) -> str:
+    """The usual order of the axes of a picture with or without channels, or of a volume."""
+    return "yx" if len(shape) == 2 else "yxc" if len(shape) == 3 and shape[2] <= 16 else "zyx" if len(shape) == 3 else "tzyx"
+
+
 def _is_binary(mask: Part) -> bool:
     """Whether all label maps that were opened hold at most 0 and one other number."""
     peeks = [peek for peek in mask.peeks if peek.values]
@@ -307,6 +339,18 @@ def _with_class(group: Group, where: Sequence[Stretch], number: int) -> tuple[li
     if whole.end - whole.start == 1:
         return list(where), f"{{{whole.field}}}"
     return list(where), "{folder}" if folder else ""
+
+
+def beside(planned: Plan, part: Part) -> str:
+    """The pattern of files that lie beside the images and share what their names vary in; empty when they do not."""
+    pairs = all_pairs(part, [planned.reference])
+    if not pairs or _extra(pairs[0]):
+        return ""
+    reads = {at: s.field for s in planned.series[0].where for at in range(s.start, s.end) if s.end - s.start == 1}
+    shared = {planned.reference.group.variables[ours].at[0]: theirs for theirs, ours in pairs[0].shared.items()}
+    own = {reads[at]: [theirs] for at, theirs in shared.items() if at in reads}
+    where = stretches(part.group, own)
+    return pattern(part.group, where) if where and len(own) == len(shared) else ""
 
 
 def _named(series: Sequence[Source]) -> list[Source]:
