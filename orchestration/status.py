@@ -11,7 +11,9 @@ import polars as pl
 from assets.counts import counts
 from assets.dataset import Dataset, Survey
 from assets.index import NotReadyError, index_key, index_tables, splits_key
+from assets.mds.key import records_key
 from assets.tables import BOXES
+from resources.layout import RECORDS
 from resources.store import DatasetRecord
 
 
@@ -98,10 +100,11 @@ def why(found: Survey, *, everything: bool) -> list[dict[str, Any]]:
 
 
 def why_dataset(dataset: Dataset) -> list[dict[str, Any]]:
-    """The tables of the whole dataset that are not current, in the form of `why`."""
-    store = dataset.store
+    """The tables and records of the whole dataset that are not current, in the form of `why`."""
+    spec, store = dataset.spec, dataset.store
     if store.dataset_record() == DatasetRecord():
-        return [{"subject": "(dataset)", "state": "no record", "stale": {"index": "never computed", "splits": "never computed"}}]
+        steps = ("index", "splits", *(("records",) if spec.mds is not None else ()))
+        return [{"subject": "(dataset)", "state": "no record", "stale": dict.fromkeys(steps, "never computed")}]
     reason = "made from other subjects, another spec or code, or a table is missing"
     stale = {}
     try:
@@ -109,6 +112,8 @@ def why_dataset(dataset: Dataset) -> list[dict[str, Any]]:
             stale["index"] = reason
         if not store.tables_current("splits", splits_key(dataset), ["splits"]):
             stale["splits"] = reason
+        if spec.mds is not None and not store.folder_current("records", records_key(dataset, spec.mds), RECORDS):
+            stale["records"] = reason
     except NotReadyError as error:
         stale = {"index": str(error)}
     return [{"subject": "(dataset)", "state": "tables", "stale": stale}] if stale else []

@@ -73,4 +73,4 @@ def _is_labelled(mds: Mds, record: Json) -> bool:
         return any(block.get("voxel_counts") for block in task.values() if isinstance(block, dict))
     if mds.task == "detection":
         return any(task.get(key) for key in ("boxes2d", "boxes3d", "frame_boxes2d"))
-    return True
+    return task["label"] is not None

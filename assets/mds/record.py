@@ -28,10 +28,6 @@ _BRANCHES = {"2D": "common", "3D": "three_d", "video": "video"}
 _THIRD_AXIS = {"time": "video_frame", "page": "multipage_page"}
 
 
-class NoRecordError(Exception):
-    """A target of which no record can be made; the message says why."""
-
-
 @dataclass(frozen=True)
 class RecordMaker:
     """Makes the records of one dataset.
@@ -50,7 +46,6 @@ class RecordMaker:
         """The record of a target.
 
         Raises:
-            NoRecordError: Its class is not told, and nothing else can be said of it.
             UnknownFieldError: A template of the spec names a field that the file does not have.
         """
         task = self._task(sample)
@@ -118,8 +113,9 @@ class RecordMaker:
 
     def _file(self, text: str, sample: Sample) -> str | None:
         """The file a template stands for; None where the scan does not have it."""
-        kind, _, name = text.partition(":")
+        kind, _, names = text.partition(":")
         scan = sample.scan
+        name = next((n for n in names.split("|") if n in scan.series or n in scan.labels), names)
         if kind == "series":
             return prefixed(self.mds, scan.series[name]) if name in scan.series else None
         if kind == "labels":
@@ -179,11 +175,20 @@ class RecordMaker:
         return {"schema_variant": self.mds.variant, "class_names": names, **self._detection(sample)}
 
     def _classification(self, sample: Sample, names: Mapping[str, str]) -> Json:
-        if sample.class_row is None or sample.class_row["class_id"] not in self._class_of:
-            told = "no class is told" if sample.class_row is None else f"{sample.class_row['class']!r} is none of its classes"
-            raise NoRecordError(f"{told}, and the task is classification")
+        told: Json = {"schema_variant": self.mds.variant, "class_names": names}
+        problem = self.no_class(sample)
+        if problem or sample.class_row is None:
+            return told | {"label": None, "label_name": None, "reason_absent": problem}
         label = self._class_of[sample.class_row["class_id"]]
-        return {"schema_variant": self.mds.variant, "class_names": names, "label": label, "label_name": self.mds.classes[label]}
+        return told | {"label": label, "label_name": self.mds.classes[label]}
+
+    def no_class(self, sample: Sample) -> str:
+        """Why the record of a classification tells no class; empty where it tells one."""
+        if sample.class_row is None:
+            untold = self.spec.classes.untold if self.spec.classes is not None else ""
+            return untold or "the dataset tells no class of this image"
+        known = sample.class_row["class_id"] in self._class_of
+        return "" if known else f"{sample.class_row['class']!r} is none of the published classes"
 
     def _segmentation(self, sample: Sample) -> Json:
         key = {"3d_mask": "mask_3d", "video_coco": "video_coco"}.get(self.mds.variant, "coco_2d")

@@ -125,11 +125,12 @@ class _Drawing:
     @property
     def _source(self) -> tuple[Role, str]:
         """What the source file is: the target, or what the spec names instead."""
-        kind, _, name = self.mds.files.get("source_file", "").partition(":")
-        if kind == "series" and name in self.scan.series:
-            return "series", name
-        if kind == "labels" and name in self.scan.labels:
-            return "labels", name
+        kind, _, names = self.mds.files.get("source_file", "").partition(":")
+        for name in names.split("|"):
+            if kind == "series" and name in self.scan.series:
+                return "series", name
+            if kind == "labels" and name in self.scan.labels:
+                return "labels", name
         return self.target.role, self.target.name
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,11 +12,10 @@ import polars as pl
 
 from assets.benchmark.mdsbench.schema import metadata_violations
 from assets.dataset import Dataset
-from assets.incremental import CODE_VERSION, digest, step_parameters
 from assets.index import NotReadyError
 from assets.mds.audit import audit
 from assets.mds.build import Made, make_records
-from assets.mds.listing import read_listing
+from assets.mds.key import STEP, records_key
 from assets.mds.meta import META_PATH
 from assets.mds.picture import thumbnail
 from assets.mds.record import image_path
@@ -30,8 +28,6 @@ from resources.layout import RECORDS
 from resources.manifest import FindingRecord
 from resources.ome_zarr import StoreDamagedError
 from resources.store import NotPublishedError
-
-STEP = "records"
 
 Judge = Callable[[DatasetSpec, pl.DataFrame], Verdict]
 """The dataset and the table of its records -> whether they hold."""
@@ -73,13 +69,6 @@ class Published:
         findings = tuple(FindingRecord(**f).finding() for f in facts["findings"])
         verdict = Verdict.from_json(facts["verdict"])
         return cls(facts["targets"], tuple(facts["indices"]), facts["listing"], findings, verdict, unchanged=True)
-
-
-def records_key(dataset: Dataset, mds: Mds) -> str:
-    """The key under which the records are current: of the tables, the list of targets, the spec and the code."""
-    listing = hashlib.sha256(read_listing(mds, dataset.raw_root).content).hexdigest()
-    made_of = [dataset.store.dataset_record().keys.get("index"), listing]
-    return digest([CODE_VERSION[STEP], step_parameters(dataset.spec, STEP), made_of])[:32]
 
 
 def publish_records(dataset: Dataset, mds: Mds, judge: Judge) -> Published:

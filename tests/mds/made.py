@@ -16,7 +16,7 @@ from PIL import Image
 
 from assets.build import build_subjects
 from assets.dataset import Dataset, survey
-from assets.index import make_index
+from assets.index import index_key, index_tables, make_index
 from assets.mds.write import Published, publish_records
 from assets.spec import DatasetSpec
 from expectations.gate import GreatExpectationsGates
@@ -89,9 +89,12 @@ def index(dataset: Dataset) -> None:
     """What the chain does before the records."""
     found = survey(dataset)
     list(build_subjects(found, found.stale, lambda _tables, _volumes: {}, lambda _line: None))
-    dataset.store.write_tables("raw", found.raw_key(), {"raw": found.raw_table()}, {})
-    made = make_index(dataset, [])
-    dataset.store.write_tables("index", made.key, made.tables, {}, outdated=("splits", "records"))
+    store = dataset.store
+    if not store.tables_current("raw", found.raw_key(), ["raw"]):
+        store.write_tables("raw", found.raw_key(), {"raw": found.raw_table()}, {})
+    if not store.tables_current("index", index_key(dataset), index_tables(dataset)):
+        made = make_index(dataset, [])
+        store.write_tables("index", made.key, made.tables, {}, outdated=("splits", "records"))
 
 
 def write_volume(path: Path, voxels: Array, spacing_mm: tuple[float, float, float] = (1, 1, 1)) -> None:

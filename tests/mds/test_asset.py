@@ -1,0 +1,119 @@
+"""The asset `<slug>/records` in its chain."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.chain import build_chain
+from assets.dataset import Dataset
+from expectations.gate import GreatExpectationsGates
+from orchestration.status import why_dataset
+from resources.layout import Layout
+from tests.data_makers import kits23
+from tests.mds.made import spec_of
+from tests.orchestration.world import World, altered, catalog_spec, reasons
+
+SHAPE = (24, 26, 20)
+
+
+@pytest.fixture(autouse=True)
+def _preview_features() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        yield
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    kits23(tmp_path / "raw" / "kits23", 3, shape=SHAPE)
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield World(tmp_path, catalog_spec(), instance)
+
+
+def materialized(result: dg.ExecuteInProcessResult) -> dg.AssetMaterialization:
+    (event,) = [e for e in result.get_asset_materialization_events() if e.asset_key and e.asset_key.path[-1] == "records"]
+    return event.step_materialization_data.materialization
+
+
+def checked(result: dg.ExecuteInProcessResult) -> dg.AssetCheckEvaluation:
+    (check,) = [c for c in result.get_asset_check_evaluations() if c.asset_key.path[-1] == "records"]
+    return check
+
+
+def test_records_follow_the_index_and_a_second_run_makes_none(world: World) -> None:
+    first = world.run()
+    assert first.success, reasons(first)
+    metadata = materialized(first).metadata
+    assert (metadata["dagster/row_count"].value, metadata["targets"].value, metadata["unchanged"].value) == (3, 3, False)
+    assert "data:image/png;base64," in str(metadata["picture"].value)
+    assert (checked(first).passed, checked(first).blocking) == (True, True)
+    before = world.files()
+    assert {f"records/images/{n}.png" for n in range(3)} < set(before)
+    second = world.run()
+    assert materialized(second).metadata["unchanged"].value is True
+    assert checked(second).passed
+    assert world.files() == before
+    assert why_dataset(world.dataset) == []
+
+
+def test_without_an_mds_block_there_are_no_records(tmp_path: Path) -> None:
+    spec = altered(spec_of({"subject": "s", "series": {"ct": "{subject}.nii"}}, {"classes": ["x"]}), mds=None)
+    chain = build_chain(Dataset(spec, Layout(tmp_path)), GreatExpectationsGates(), by_subject=False)
+    assert "records" not in {key.path[-1] for asset in chain.assets for key in asset.keys}
+
+
+def test_a_closed_gate_lets_no_records_through(world: World) -> None:
+    strict = altered(world.spec, expect={"quarantined_share": 0.0})
+    world.truncate_image("case_00001")
+    closed = World(world.root, strict, world.instance)
+    assert not closed.run().success
+    alone = closed.run("records")
+    assert not alone.success
+    assert "the gate of kits23 is closed" in reasons(alone)
+    assert not [name for name in closed.files() if name.startswith("records/")]
+
+
+def test_records_before_their_index_are_refused(world: World) -> None:
+    result = world.run("records")
+    assert not result.success
+    assert "kits23" in reasons(result)
+    assert "first" in reasons(result)
+
+
+def test_a_changed_mask_makes_the_records_anew_and_why_says_so(world: World) -> None:
+    assert world.run().success
+    before = world.files()
+    world.rewrite_mask("case_00001")
+    assert world.run("volumes", "boxes", "mask_sizes", "lesion_sizes").success
+    assert any("index" in entry["stale"] for entry in why_dataset(world.dataset))
+    assert world.run("index").success
+    assert not [name for name in world.files() if name.startswith("records/")]
+    assert "records" in why_dataset(world.dataset)[0]["stale"]
+    assert world.run("records", "splits").success
+    after = world.files()
+    differing = {name for name in before if name.startswith("records/") and before[name][1] != after[name][1]}
+    assert "records/standardized_annotations/1.json" in differing
+    assert "records/standardized_annotations/0.json" not in differing
+
+
+def test_records_are_the_same_whichever_way_subjects_were_made(world: World, tmp_path: Path) -> None:
+    assert world.run().success
+    whole = {name: content for name, (_, content) in world.files().items() if name.startswith("records/")}
+    kits23(tmp_path / "other" / "raw" / "kits23", 3, shape=SHAPE)
+    with dg.DagsterInstance.ephemeral() as instance:
+        keyed = World(tmp_path / "other", catalog_spec(), instance)
+        keyed.register("case_00000", "case_00001", "case_00002")
+        steps = ("kits23", "volumes", "boxes", "mask_sizes", "lesion_sizes")
+        raw = dg.AssetKey(["kits23"])
+        chain = build_chain(keyed.dataset, GreatExpectationsGates(), by_subject=True)
+        assert dg.materialize(list(chain.assets), selection=[raw], instance=instance).success
+        for case in ("case_00002", "case_00000", "case_00001"):
+            assert keyed.run(*steps[1:], partition=case).success
+        assert keyed.run("index", "records").success
+        assert {n: content for n, (_, content) in keyed.files().items() if n.startswith("records/")} == whole
