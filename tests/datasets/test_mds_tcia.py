@@ -52,7 +52,9 @@ PICTURES = [slug for slug in SUBJECTS if slug != "mds_lidc_idri"]
 
 def ignored_files(miniature: Miniature, patterns: Mapping[str, str]) -> dict[str, str]:
     """Path -> the expected reason of every made file that is in no scan; every pattern is of use."""
-    in_scans = {miniature.path(f) for made in miniature.made.values() for scan in made.scans for f in scan.series.values()}
+    scans = [scan for made in miniature.made.values() for scan in made.scans]
+    used = [file for scan in scans for files in (tuple(scan.series.values()), *scan.labels.values()) for file in files]
+    in_scans = {miniature.path(file) for file in used}
     every = {file.relative_to(miniature.raw_root).as_posix() for file in miniature.raw_root.rglob("*") if file.is_file()}
     found = {p: next(why for glob, why in patterns.items() if fnmatch(p, glob)) for p in sorted(every - in_scans)}
     assert set(found.values()) == set(patterns.values())
