@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from defusedxml import ElementTree
@@ -18,7 +19,10 @@ from assets.spec_mds import Objects
 from assets.tables import OBJECTS, frame
 from assets.templates import UnknownFieldError, fields_of, fill
 from assets.text_tables import TableUnreadableError, read_text_table
-from resources.findings import Code, Finding, finding
+from resources.findings import BadInputError, Code, Finding, finding
+
+if TYPE_CHECKING:
+    from resources.readers.dicom.sr import MeasurementGroup
 
 Mark = Mapping[str, Any]
 """Columns of one object: `label` as the file has it, and `min_px` and `max_px`, or `centre_ras_mm` and `diameter_mm`."""
@@ -65,6 +69,8 @@ class _Reader:
         """The marks of one image."""
         try:
             found = list(self._found(fields))
+            if "{" in self.declared.label:
+                found = [{**mark, "label": fill(self.declared.label, fields)} for mark in found]
         except (TableUnreadableError, ObjectUnusableError, UnknownFieldError) as error:
             self.findings.append(finding(Code.OBJECT_UNUSABLE, str(error), file=path))
             return []
@@ -73,7 +79,7 @@ class _Reader:
     def _found(self, fields: Mapping[str, str]) -> Iterator[Mark]:
         if self.declared.key:
             if self._by_key is None:
-                self._by_key = self._read_all()
+                self._by_key = self._read_reports() if self.declared.format == "sr" else self._read_all()
             yield from self._by_key.get(fill(self.declared.match, fields), [])
             return
         for template in self.declared.file:
@@ -98,19 +104,37 @@ class _Reader:
                     found.setdefault(str(key), []).append(mark)
         return found
 
+    def _read_reports(self) -> dict[str, list[Mark]]:
+        """SOP instance -> what reports mark in it."""
+        found: dict[str, list[Mark]] = {}
+        for path in sorted(path for pattern in self.declared.file for path in self.root.glob(pattern)):
+            name = path.relative_to(self.root).as_posix()
+            try:
+                for image, mark in _reported(path, name):
+                    found.setdefault(image, []).append(mark)
+            except ObjectUnusableError as error:
+                self.findings.append(finding(Code.OBJECT_UNUSABLE, str(error), file=name))
+        return found
+
     def _row(self, mark: Mark, path: str) -> dict[str, Any] | None:
         said = mark.get("label")
-        name = self.declared.labels.get(str(said), said) if said is not None else next(iter(self._label_ids), None)
+        name = self._named(str(said)) if said is not None else next(iter(self._label_ids), None)
         if name not in self._label_ids:
             detail = f"the object is a {name!r}, which is none of {list(self._label_ids)} ({mark['source']})"
             self.findings.append(finding(Code.OBJECT_UNUSABLE, detail, file=path))
             return None
         return {**mark, "label": name, "label_id": self._label_ids[name]}
 
+    def _named(self, said: str) -> str:
+        """The label that a text stands for; the text itself where the spec says nothing about it."""
+        if said in self.declared.labels:
+            return self.declared.labels[said]
+        return next((name for name, expression in self.declared.matches.items() if re.fullmatch(expression, said)), said)
+
 
 def _columns(declared: Objects) -> list[str]:
     numbers = declared.corners or declared.origin_size or declared.centre_lps_mm or ()
-    return [*numbers, *(c for c in (declared.diameter_mm, declared.label) if c)]
+    return [*numbers, *(c for c in (declared.diameter_mm, declared.label) if c and "{" not in c)]
 
 
 def _csv_mark(declared: Objects, row: Mapping[str, str | None], source: str) -> Mark | None:
@@ -119,7 +143,7 @@ def _csv_mark(declared: Objects, row: Mapping[str, str | None], source: str) -> 
     if all(row[name] is None for name in names):
         return None
     values = [_number(row[name], name, source) for name in names]
-    label = {"label": row[declared.label]} if declared.label else {}
+    label = {"label": row[declared.label]} if declared.label and "{" not in declared.label else {}
     if declared.corners:
         return _boxed([value * declared.scale for value in values], source) | label
     if declared.origin_size:
@@ -178,6 +202,34 @@ def _read_supervisely(_: Objects, path: Path) -> Iterator[Mark]:
             yield _boxed([min(xs), min(ys), max(xs), max(ys)], f"{path.name}, object {number}") | {"label": item["classTitle"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ObjectUnusableError(f"{path.name} is no list of marked objects: {error!r}") from error
+
+
+def _reported(path: Path, name: str) -> list[tuple[str, Mark]]:
+    """SOP instance and mark of everything that a report marks."""
+    from resources.readers.dicom.sr import read_sr_measurements  # noqa: PLC0415 - loads pydicom, which takes a second
+
+    try:
+        groups = read_sr_measurements(path, name=name).groups
+    except BadInputError as error:
+        raise ObjectUnusableError(error.finding.detail) from error
+    marked = [pair for n, group in enumerate(groups, 1) for pair in _marks_of(group, f"{name}, measurement {n}")]
+    if not marked:
+        raise ObjectUnusableError("the report marks no region")
+    return marked
+
+
+def _marks_of(group: MeasurementGroup, source: str) -> Iterator[tuple[str, Mark]]:
+    """SOP instance and box around every region of a group; a group without regions marks nothing."""
+    if any(region.in_patient for region in group.regions):
+        raise ObjectUnusableError(f"a region is marked in the patient, not in an image ({source})")
+    if group.regions and len(group.image_uids) != 1:
+        met = f"{len(group.regions)} regions lie in {len(group.image_uids)} images"
+        raise ObjectUnusableError(f"{met}; which in which is not told ({source})")
+    for region in group.regions:
+        if not region.points:
+            raise ObjectUnusableError(f"a region has no points ({source})")
+        xs, ys = zip(*region.points, strict=True)
+        yield group.image_uids[0], _boxed([min(xs), min(ys), max(xs), max(ys)], source)
 
 
 _READERS = {"csv": _read_csv, "voc": _read_voc, "supervisely": _read_supervisely}

@@ -81,22 +81,25 @@ class Objects(Part):
     """Objects that a table or a file beside each image marks by boxes.
 
     Attributes:
-        file: The table, or a pattern with the layout's fields for one file per image.
-        format: `csv`: one object per row; `voc`: Pascal VOC XML; `supervisely`: JSON with polygons, boxed.
-        key: Column that names the image, for one table of many images.
+        file: The table, or a pattern with the layout's fields for one file per image; for reports a glob that finds all.
+        format: `csv`: one object per row; `voc`: Pascal VOC XML; `supervisely`: JSON with polygons, boxed; `sr`: DICOM structured
+            reports (TID 1500), whose regions are boxed and belong to the instance they refer to.
+        key: Column that names the image, for one table of many images; for reports `ReferencedSOPInstanceUID`.
         match: What `key` is held against.
         corners: Columns x_min, y_min, x_max, y_max in pixels.
         origin_size: Columns x, y, width, height in pixels.
         centre_lps_mm: Columns x, y, z in DICOM's frame, with `diameter_mm`.
         diameter_mm: Column.
         scale: What the pixels are multiplied by, where they were counted on a picture of another size.
-        label: Column with the name of the object's class; the one label of the spec if not given.
-        labels: What the column says -> the label's name.
+        label: Column with the name of the object's class, or what is in the image's fields, as a template; the one label of the
+            spec if not given.
+        labels: What it says -> the label's name.
+        matches: Label's name -> regular expression of the whole text, where many texts stand for one; asked behind `labels`.
         separator: Between columns.
     """
 
     file: Patterns
-    format: Literal["csv", "voc", "supervisely"] = "csv"
+    format: Literal["csv", "voc", "supervisely", "sr"] = "csv"
     key: str = ""
     match: Template = "{stem}"
     corners: Annotated[tuple[str, str, str, str] | None, BeforeValidator(_columns)] = None
@@ -106,6 +109,7 @@ class Objects(Part):
     scale: float = Field(default=1, gt=0)
     label: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
+    matches: dict[str, Regex] = Field(default_factory=dict)
     separator: str = ","
 
     @model_validator(mode="after")

@@ -131,8 +131,10 @@ def check_built(built: Built, made: Mapping[str, MadeSubject]) -> None:
         for row in volumes.to_dicts():
             assert row["shape_ijk"] == list(scan.grid.shape)
             np.testing.assert_allclose(np.reshape(row["affine_ras_mm"], (4, 4)), scan.grid.affine, atol=1e-5)
-        (row,) = volumes.filter(kind="labels").to_dicts()
-        np.testing.assert_array_equal(built.voxels(subject, "labels", scan.scan, row["series"]), scan.label_map())
+        maps = volumes.filter(kind="labels").to_dicts()
+        assert {row["labels_name"] for row in maps} == set(scan.labels)
+        for row in maps:
+            np.testing.assert_array_equal(built.voxels(subject, "labels", scan.scan, row["series"]), scan.label_map())
 
 
 def check_pictures(built: Built, made: Mapping[str, MadeSubject]) -> None:
