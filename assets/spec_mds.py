@@ -159,8 +159,9 @@ class Mds(Part):
         source: Path of a target in the public copy, where that is laid out otherwise than the raw folder.
         subject_id: Of a record.
         files: `source_file`, `label_file`, `mask_file`, `seg_file`, `bbox_file` -> a template, or `labels:NAME` or
-            `series:NAME` for a file of the same scan. The source file is the target itself if not given; none of the others
-            is written for a key that is absent. The series or label map that `source_file` names is the one that is drawn.
+            `series:NAME` for a file of the same scan, `labels:NAME|OTHER` for the first that it has. The source file is the
+            target itself if not given; none of the others is written for a key that is absent. The series or label map that
+            `source_file` names is the one that is drawn.
         extra: Further keys of `extra`, or other values for those that are written.
         annotation_type: Of the media; the variant if not given.
         plane: In which a volume is drawn; axial, where it has that plane, if not given.
@@ -205,9 +206,8 @@ class Mds(Part):
     @property
     def references(self) -> set[tuple[str, str]]:
         """(`series` or `labels`, name) of everything that `files` names."""
-        return {
-            (kind, name) for kind, _, name in (text.partition(":") for text in self.files.values()) if kind in _KINDS and name
-        }
+        named = (text.partition(":") for text in self.files.values())
+        return {(kind, name) for kind, _, names in named if kind in _KINDS for name in names.split("|") if name}
 
 
 _KINDS = ("series", "labels")

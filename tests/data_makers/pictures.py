@@ -97,3 +97,31 @@ def photo(
     stored = write_picture(path, shades(rows, columns, seed, channels=colours))
     classes = {series: of_class} if of_class else {}
     return MadePicture({series: path}, {series: as_stored(stored)}, classes=classes, scan=scan)
+
+
+def masked(
+    image: Path,
+    picture: Array,
+    masks: Mapping[str, tuple[Path, npt.NDArray[np.bool_], int]],
+    *,
+    series: str = "photo",
+    scan: str = "0",
+) -> MadePicture:
+    """Write a picture, and masks on it with 255 inside.
+
+    Args:
+        image: The picture's file.
+        picture: Its pixels.
+        masks: Label map -> its file, what is inside, and the label id that this is.
+        series: Name of the one series.
+        scan: Name of the scan.
+
+    Returns:
+        What was written; its label map is that of the only mask, if there is one.
+    """
+    stored = as_stored(write_picture(image, picture))
+    for path, inside, _ in masks.values():
+        write_picture(path, np.where(inside, 255, 0).astype(np.uint8))
+    ids = [as_stored(inside * np.uint8(label)) for _, inside, label in masks.values()]
+    files = {name: (path,) for name, (path, _, _) in masks.items()}
+    return MadePicture({series: image}, {series: stored}, files, ids[0] if len(ids) == 1 else None, scan=scan)
