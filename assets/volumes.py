@@ -193,7 +193,10 @@ class _ScanBuilder:
             image = as_colours(image, path)
         self.series[name] = Opened.of(path, image)
         if source.channels != "any":
-            self._require_channels(self.series[name], source.channels, f"the spec of series {name} declares {source.channels}")
+            what = f"the spec of series {name} declares {source.channels}"
+            if source.dicom:
+                what += "; `where` tells images of one position apart, by AcquisitionNumber or EchoTime for instance"
+            self._require_channels(self.series[name], source.channels, what)
 
     def _borrow_grid(self, name: str, source: SeriesSource) -> None:
         path = self.scan.series[name]

@@ -116,7 +116,7 @@ class _Asked:
         best = (min if source.several.startswith("lowest") else max)(map(int, numbers))
         for group, number in zip(groups, numbers, strict=True):
             if int(number) != best:
-                reason = f"{_called(group[0])} fits {name[1]} too; of several, the {source.several} is taken"
+                reason = f"{_called(group[0])} fits {name[1]} too: of several, the {source.several} is taken"
                 self.reasons.update(dict.fromkeys((c.path for c in group), reason))
         return [group for group, number in zip(groups, numbers, strict=True) if int(number) == best]
 
@@ -163,7 +163,7 @@ def _reason(file: Candidate, sources: Mapping[Name, SeriesSource | LabelsSource]
     """Why a file that nothing takes is not used."""
     identity = file.identity
     if identity.kind == "image":
-        return f"{_called(file)} is not asked for"
+        return f"{_called(file)}, is not asked for"
     if identity.kind == "directory":
         return "a DICOM directory: the list of a medium's files"
     modality = identity.key.modality or "no modality"

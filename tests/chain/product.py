@@ -99,6 +99,11 @@ class Product:
         (row,) = self.rows("volumes", subject).filter(kind=kind, series=series).to_dicts()
         return row
 
+    def label_row(self, subject: str, series: str, name: str) -> dict[str, Any]:
+        """The `volumes` row of one of several label maps."""
+        (row,) = self.rows("volumes", subject).filter(kind="labels", series=series, labels_name=name).to_dicts()
+        return row
+
     def files(self) -> dict[str, bytes]:
         """Every file of the products folder but its locks, by path."""
         root = self.dataset.store.root
