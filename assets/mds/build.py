@@ -107,6 +107,7 @@ def _products(dataset: Dataset) -> Products:
         store.read_table("classes") if spec.classes is not None else None,
         store.read_table("objects") if spec.objects is not None else None,
         store.open_volume,
+        dataset.raw_root,
     )
 
 

@@ -268,8 +268,10 @@ def _locator(spec: DatasetSpec, sample: Sample) -> Json:
     plane = ("sagittal", "coronal", "axial")[view.axis] if view.in_patient else "picture"
     locator: Json = {"kind": kind, "plane": plane, "reason": sample.picture.reason}
     if not single:
-        axis, index = _in_file(sample)
-        locator |= {"axis": view.axis, "index": view.index, "of": n_slices, "in_file": {"axis": axis, "index": index}}
+        locator |= {"axis": view.axis, "index": view.index, "of": n_slices}
+        if not sample.is_of_many_files:
+            axis, index = _in_file(sample)
+            locator["in_file"] = {"axis": axis, "index": index}
     layout = spec.layout
     source = layout.labels[row["labels_name"]] if sample.shows_labels else layout.series[row["series"]]
     if source.key is not None:

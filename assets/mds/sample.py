@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from assets.mds.choice import Choice, LabelledPart, Marked, choose_frame, choose_slice, plane_axis
+from assets.mds.instance import slice_of_file
 from assets.mds.marks import Frame, spheres
 from assets.mds.masks import MapOnPicture
 from assets.mds.picture import Grid, Picture, Style, draw_image, draw_labels, labels_on
@@ -35,12 +37,14 @@ class Products:
         classes: The `classes` table; None where no classes are told.
         objects: The `objects` table; None where none are marked.
         open_volume: Opens a published volume.
+        raw_root: The raw folder.
     """
 
     volumes: pl.DataFrame
     classes: pl.DataFrame | None
     objects: pl.DataFrame | None
     open_volume: OpenVolume
+    raw_root: Path
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,13 @@ class Sample:
     def shows_labels(self) -> bool:
         """Whether the picture is that of a label map by itself."""
         return bool(self.row["kind"] == "labels")
+
+    @property
+    def is_of_many_files(self) -> bool:
+        """Whether what is shown was put together from many files, so that none of them has its slices in order."""
+        if self.shows_labels:
+            return len(self.scan.labels[self.row["labels_name"]]) > 1
+        return len(self.scan.series_files.get(self.row["series"], ())) > 1
 
     @property
     def frame(self) -> Frame:
@@ -180,6 +191,10 @@ class _Drawing:
 
     def _choice(self, volume: StoredVolume, parts: Sequence[LabelledPart], marked: Sequence[Marked]) -> Choice:
         grid = Grid.of(volume)
+        if self._is_one_of_many_files and grid.in_patient:
+            found = slice_of_file(self.products.raw_root / self.target.path, volume.affine_ras_mm, volume.shape_ijk)
+            if found is not None:
+                return found
         if grid.third_axis == "colour":
             return Choice(2, 0, "all of it")
         axis = plane_axis(grid.shape_ijk, self.mds.plane) if grid.in_patient else 2
@@ -190,6 +205,11 @@ class _Drawing:
         if grid.third_axis == "time":
             return choose_frame(n_slices, parts, lesions)
         return choose_slice(axis, n_slices, parts, lesions, marked)
+
+    @property
+    def _is_one_of_many_files(self) -> bool:
+        """Whether the target is one slice of what is shown: a DICOM file of a series."""
+        return self._source == (self.target.role, self.target.name) and len(self.scan.series_files.get(self.target.name, ())) > 1
 
     def _on_picture(self, picture: Picture, row: Row, part: LabelledPart) -> MapOnPicture:
         only = self._only(row)

@@ -116,7 +116,8 @@ def _candidates(spec: DatasetSpec, mds: Mds, tree: RawTree) -> dict[str, Target]
 
 def _files(subject: str, scan: RawScan) -> Iterator[Target]:
     for name, path in scan.series.items():
-        yield Target(-1, path, "", subject, scan.scan, "series", name)
+        for stored in scan.series_files.get(name, (path,)):
+            yield Target(-1, stored, "", subject, scan.scan, "series", name)
     for name, files in scan.labels.items():
         for file in files:
             yield Target(-1, file.path, "", subject, scan.scan, "labels", name, file.label_id)

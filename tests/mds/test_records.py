@@ -22,6 +22,7 @@ from resources.ome_zarr import open_volume
 from resources.phantoms import Ellipsoid, Grid, draw_labels, draw_values, write_nifti
 from tests.mds.made import FOLDER, Array, Records, decoded, index, publish, spec_of, write_picture, write_volume
 from tests.mds.test_view import CODES
+from tests.readers.dicom.makers import ramp, slice_of, write
 
 THERE = f"/data3/someone/Agent_test/{FOLDER}"
 ORGAN, TUMOUR = 1, 2
@@ -403,6 +404,28 @@ def test_nodules_are_in_the_slice_through_the_largest_and_their_circles_on_the_p
     x, y = width / 2 - (13.2 - 10), height / 2 - (-18.5 + 20)  # edges, 1 mm pixels, right on the left, front up
     assert boxes[0]["bbox_xyxy_px"] == pytest.approx([x - radius, y - radius, x + radius, y + radius], abs=1e-4)
     assert "bbox_xyxy_px" not in boxes[1]
+
+
+def test_a_target_that_is_one_file_of_a_series_shows_that_slice(tmp_path: Path) -> None:
+    raw = tmp_path / "raw" / "made_up"
+    sagittal = (0.0, 1.0, 0.0, 0.0, 0.0, -1.0)  # columns to the back, rows to the foot
+    for n, number in enumerate((3, 0, 4, 1, 2)):  # names in another order than heights
+        pixels = ramp(number) + np.uint16(1000 * number)
+        write(raw / "p1" / f"1-{n}.dcm", slice_of(pixels, (1, 2, 3.0 * number), number=n))
+        turned = slice_of(pixels, (3.0 * number, 2, 9), number=n, series=2, ImageOrientationPatient=list(sagittal))
+        write(raw / "p2" / f"1-{n}.dcm", turned)
+    (raw / "random.txt").write_text("".join(f"{n} {THERE}/data/{name}\n" for n, name in enumerate(("p1/1-0.dcm", "p2/1-2.dcm"))))
+    layout = {"subject": r"p\d", "series": {"ct": {"dicom": "{subject}/*.dcm"}}}
+    mds = {"variant": "2d_coco", "dimension": "2D", "classes": ["x"]}
+    records = publish(spec_of(layout, mds), tmp_path)
+    assert records.published.findings == ()
+    for n, (number, plane, axis) in enumerate(((3, "axial", 2), (4, "sagittal", 0))):
+        locator = records.block(n)["locator"]
+        assert (locator["plane"], locator["axis"], locator["reason"]) == (plane, axis, "the file that is the target")
+        volume = open_volume((records.folder / records.block(n)["zarr"]).resolve())
+        assert volume.slice(axis, locator["index"]).min() == 256 * number + 1000 * number
+        assert "in_file" not in locator
+    assert records.record(1)["context"]["sample"]["extra"]["source_file"] == "data/p2/1-2.dcm"
 
 
 def test_a_quarantined_target_is_told_and_the_others_keep_their_indices(tmp_path: Path) -> None:
