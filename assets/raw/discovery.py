@@ -11,7 +11,7 @@ from pathlib import Path
 from assets.junk import copied_from, is_partial_download, junk_reason
 from assets.raw.by_header import Candidate, Name, choose
 from assets.raw.claims import Claim, Claims
-from assets.raw.headers import Headers
+from assets.raw.headers import Headers, asked_of_headers
 from assets.raw.identities import Identities
 from assets.raw.listing import compare_listing
 from assets.raw.scans import SubjectFiles, raw_scans
@@ -105,9 +105,8 @@ class _Sorter:
 
     def __post_init__(self) -> None:
         self.claims = Claims(self.spec)
-        self.headers = Headers(self.spec, self.root)
-        wanted = {keyword for source in self.claims.by_header.values() for keyword in source.where}
-        self.identities = Identities(self.root, self.kept_headers, tuple(sorted(wanted | set(self.spec.layout.tags.values()))))
+        self.identities = Identities(self.root, self.kept_headers, tuple(sorted(asked_of_headers(self.spec.layout))))
+        self.headers = Headers(self.spec, self.identities)
 
     def place(self, path: str, status: os.stat_result | OSError) -> None:
         """Decide what one file is."""
@@ -118,7 +117,8 @@ class _Sorter:
             return
         claims = list(self.claims.of(path))
         by_header: dict[Name, Claim] = {(c.role, c.name): c for c in claims if (c.role, c.name) in self.claims.by_header}
-        fitting, unfit = self.headers.fitting([c for c in claims if (c.role, c.name) not in by_header], path)
+        by_name = [c for c in claims if (c.role, c.name) not in by_header]
+        fitting, unfit = self.headers.fitting(by_name, path, size, mtime)
         if fitting or (by_header and isinstance(status, OSError)):
             self._claim(fitting or [next(iter(by_header.values()))], path, size, mtime, status)
         elif by_header and junk_reason(path) is None and self.claims.why_ignored(path) is None:

@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 from assets.raw.claims import Claim
+from assets.raw.identities import Identities
 from assets.spec import DatasetSpec
+from assets.spec_layout import RawLayout
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,11 @@ class Headers:
 
     Attributes:
         spec: The dataset.
-        root: Its raw folder.
+        identities: Reads the headers.
     """
 
     spec: DatasetSpec
-    root: Path
+    identities: Identities
 
     @cached_property
     def _asked(self) -> dict[tuple[str, str], Mapping[str, str]]:
@@ -36,7 +37,7 @@ class Headers:
         }
         return asked
 
-    def fitting(self, claims: Sequence[Claim], path: str) -> tuple[list[Claim], str | None]:
+    def fitting(self, claims: Sequence[Claim], path: str, size: int, mtime_ns: int) -> tuple[list[Claim], str | None]:
         """The claims that the file's header allows, with the fields it fills, and, if it allows none of several, why.
 
         A file that is no DICOM file, or does not have an element that is asked for, stays claimed: what is wrong with it is for
@@ -47,7 +48,8 @@ class Headers:
         keywords |= set(tags.values()) if claims else set()
         if not keywords:
             return list(claims), None
-        values = _read(self.root / path, keywords)
+        identity = self.identities.of(path, size, mtime_ns)
+        values = identity.values if identity is not None else {}
         fits, unfit = [], None
         for claim in claims:
             refusal = _refusal(claim, self._asked.get((claim.role, claim.name), {}), values)
@@ -67,7 +69,7 @@ def _refusal(claim: Claim, asked: Mapping[str, str], values: Mapping[str, str]) 
     return None
 
 
-def _read(path: Path, keywords: set[str]) -> Mapping[str, str]:
-    from resources.readers.dicom.tags import read_tags  # noqa: PLC0415  # pydicom is loaded for DICOM datasets alone
-
-    return read_tags(path, keywords) or {}
+def asked_of_headers(layout: RawLayout) -> set[str]:
+    """Keywords of the elements that headers are held against."""
+    sources = (*layout.series.values(), *layout.labels.values())
+    return {keyword for source in sources for keyword in (*source.header, *source.where)} | set(layout.tags.values())

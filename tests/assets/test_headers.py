@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
     pixels = np.ones((4, 5), np.int16)
     write_dicom(tmp_path / "p1/a.dcm", slice_of(Instance("p1", "s", "axial", description="axial"), pixels))
     write_dicom(tmp_path / "p1/b.dcm", structure_set(Instance("p1", "s", "rois", modality="RTSTRUCT"), ["Heart"]))
-    write_dicom(tmp_path / "p1/c.dcm", slice_of(Instance("p1", "s", "pet", modality="PT"), pixels))
+    write_dicom(tmp_path / "p1/c.dcm", slice_of(Instance("p1", "s", "pet", modality="PT", description="pet"), pixels))
     (tmp_path / "p1/d.dcm").write_bytes(b"no DICOM at all")
     return tmp_path
 
@@ -83,3 +83,20 @@ def test_values_are_read_up_to_the_last_one_that_is_asked_for(root: Path) -> Non
     assert read_tag(root / "p1/none.dcm", "Modality") is None
     with pytest.raises(ValueError, match="DICOM has no keyword Modalty"):
         read_tag(root / "p1/a.dcm", "Modalty")
+
+
+def test_a_header_is_read_once_for_as_long_as_its_file_stays_as_it_is(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    declared, kept = spec(slice={"header": {"Modality": "CT"}}), tmp_path_factory.mktemp("kept") / "headers.arrow"
+    first = discover(declared, root, kept)
+    first.keep_headers()
+    again = discover(declared, root, kept)
+    assert again == first
+    assert again.identities is not None
+    assert again.identities.read == 0
+    write_dicom(root / "p1/b.dcm", slice_of(Instance("p1", "s", "axial", 2), np.ones((4, 5), np.int16)))
+    changed = discover(declared, root, kept)
+    assert changed.identities is not None
+    assert changed.identities.read == 1
+    assert [scan.scan for scan in changed.subjects["p1"].scans] == ["a", "b", "d"]
