@@ -14,12 +14,13 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from assets.inspect.draft import as_spec
-from assets.inspect.inspection import Inspection, inspect_folder
+from assets.inspect.inspection import inspect_folder
 from assets.raw import SYNTHETIC_MARKER, RawDataMissingError, RawTree, discover
 from assets.spec import LABEL_GROUPS, DatasetSpec
 from tests import data_makers
@@ -106,7 +107,9 @@ FIELDS = ("loads", "source", "pairing", "task", "classes", "names")
 
 def total(scores: list[Score]) -> str:
     parts = [f"{name} {sum(getattr(s, name) for s in scores)}" for name in FIELDS]
-    return f"{len(scores)} layouts; {', '.join(parts)}; source, pairing, task and classes together {sum(s.all_four for s in scores)}"
+    return (
+        f"{len(scores)} layouts; {', '.join(parts)}; source, pairing, task and classes together {sum(s.all_four for s in scores)}"
+    )
 
 
 def score(spec: DatasetSpec) -> Score:
@@ -129,12 +132,12 @@ def score(spec: DatasetSpec) -> Score:
             tree = discover(draft, root)
         except (ValueError, RawDataMissingError) as error:
             return Score(**{**asdict(base), "trouble": " ".join(str(error).split())})
-        return compared(base, spec, truth, draft, tree, found)
+        return compared(base, spec, truth, draft, tree)
 
 
-def compared(base: Score, spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, tree: RawTree, found: Inspection) -> Score:
+def compared(base: Score, spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, tree: RawTree) -> Score:
     source = agree(images(spec, truth), images(draft, tree))
-    ids, names = labels_agree(spec, truth, draft, found)
+    ids, names = labels_agree(spec, truth, draft)
     values = {
         "loads": True,
         "source": source,
@@ -152,7 +155,7 @@ def task_of(spec: DatasetSpec) -> str:
     return "segmentation" if spec.layout.labels else "detection" if spec.objects else "classification" if spec.classes else ""
 
 
-def agree(one: Set[object], two: Set[object]) -> bool:
+def agree(one: AbstractSet[object], two: AbstractSet[object]) -> bool:
     return len(one & two) >= ENOUGH * len(one | two)
 
 
@@ -189,7 +192,7 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", " ", name.lower()).strip()
 
 
-def labels_agree(spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, found: Inspection) -> tuple[bool, bool]:
+def labels_agree(spec: DatasetSpec, truth: RawTree, draft: DatasetSpec) -> tuple[bool, bool]:
     """Whether ids or classes agree, and whether their names do."""
     if task_of(spec) == "classification" and spec.classes is not None:
         theirs = {plain(n) for n in (*spec.classes.names, *spec.classes.values)}
@@ -226,7 +229,6 @@ def named(truth: Mapping[int, object], draft: Mapping[int, object]) -> bool:
         if plain(label.name) not in spellings:  # type: ignore[attr-defined]
             return False
     return bool(draft)
-
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from assets.spec import load_catalog
 from orchestration import score
 from orchestration import status as reports
 from orchestration.download import download
+from orchestration.inspect import inspect
 from resources.layout import Layout
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Standardized, checked, measured medical-imaging data.")
@@ -26,6 +27,7 @@ Slug = Annotated[str, typer.Argument(help="Dataset, as `medfoundry list` names i
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 app.command()(download)
+app.command()(inspect)
 
 
 def main() -> None:

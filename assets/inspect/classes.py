@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from assets.inspect.evidence import Evidence
 from assets.inspect.grouping import Variable
+from assets.inspect.lexicon import words_of
 from assets.inspect.roles import Part
 from assets.inspect.tables import Table
 
 _MOST_CLASSES = 30
-_CLASS_COLUMNS = frozenset("class label diagnosis category type pathology grade classification target quality finding".split())
+_CLASS_COLUMNS = words_of("class label diagnosis category type pathology grade classification target quality finding")
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,8 +173,8 @@ def _patterns(paths: Sequence[str], level: int, *, with_folder: bool) -> tuple[t
         level -= 1
     above = []
     for n in range(level):
-        names = {parts[n] for parts in split}
-        above.append(names.pop() if len(names) == 1 else "*")
+        folders = {parts[n] for parts in split}
+        above.append(folders.pop() if len(folders) == 1 else "*")
     endings = sorted({_ending(parts[-1]) for parts in split})
     deeper = any(len(parts) > level + 1 for parts in split)
     below = ["{subject}", "{scan}"] if deeper else ["{subject}"]

@@ -11,7 +11,7 @@ import yaml
 
 from assets.inspect.dicom_sets import DicomSet
 from assets.inspect.inspection import Inspection
-from assets.inspect.patterns import pattern, regex_of
+from assets.inspect.patterns import endings_apart, pattern, regex_of
 from assets.inspect.plan import Plan, Source
 from assets.inspect.roles import Part
 from assets.spec import DatasetSpec
@@ -71,7 +71,12 @@ def _dicom_classes(found: Inspection) -> dict[str, Any]:
         return {}
     if rule.table:
         match = ("{subject}", "{stem}")[rule.keyed or 0]
-        return {"classes": {"names": list(rule.names), "table": {"file": rule.table, "key": rule.key, "match": match, "value": rule.value}}}
+        return {
+            "classes": {
+                "names": list(rule.names),
+                "table": {"file": rule.table, "key": rule.key, "match": match, "value": rule.value},
+            }
+        }
     return {"classes": {"names": list(rule.names), "field": "{folder}"}}
 
 
@@ -88,21 +93,26 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
 
 
 def _series(source: Source, several: int) -> Any:
-    text = pattern(source.part.group, source.where)
+    text = _path(source)
     more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
     if several > 1:
         more["required"] = False
     return {"path": text, **more} if more else text
 
 
+def _path(source: Source) -> Any:
+    patterns = endings_apart(source.part.group, source.where)
+    return patterns[0] if len(patterns) == 1 else list(patterns)
+
+
 def _labels(source: Source, planned: Plan) -> Any:
-    text = pattern(source.part.group, source.where)
+    text = _path(source)
     if source.part.role == "structures":
         return {"masks": text, "overlap": "lower id wins", "absent": "empty"}
     more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
     if planned.binary:
         more["nonzero_is"] = 1
-    if source.one_hot:
+    if source.channels:
         more["one_hot"] = True
     if source.of:
         more["of"] = [source.of]
@@ -140,7 +150,12 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
         variable = planned.reference.group.variables[rule.keyed]
         subject = next(s for s in planned.series[0].where if s.field == "subject")
         match = "{subject}" if subject.start in variable.at else "{stem}"
-        return {"classes": {"names": list(rule.names), "table": {"file": rule.table, "key": rule.key, "match": match, "value": rule.value}}}
+        return {
+            "classes": {
+                "names": list(rule.names),
+                "table": {"file": rule.table, "key": rule.key, "match": match, "value": rule.value},
+            }
+        }
     values = planned.reference.group.variables[rule.variable or 0].distinct
     told = {value: name for value, name in zip(values, rule.names, strict=True) if value != name}
     if not planned.class_field:

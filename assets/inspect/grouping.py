@@ -127,9 +127,7 @@ def merged(groups: Iterable[Group], spans: Mapping[int, tuple[int, int]]) -> Gro
 def freed(groups: Iterable[Group], positions: Iterable[int]) -> Group:
     """One group of several that agree but for the words at some positions."""
     free = set(positions)
-    rows = [
-        tuple(Token(t.text, "free") if n in free else t for n, t in enumerate(row)) for group in groups for row in group.rows
-    ]
+    rows = [tuple(Token(t.text, "free") if n in free else t for n, t in enumerate(row)) for group in groups for row in group.rows]
     return Group(tuple(sorted(rows, key=lambda row: "".join(token.text for token in row))))
 
 

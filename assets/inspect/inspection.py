@@ -79,7 +79,7 @@ def inspect_folder(root: Path) -> Inspection:
         planned = None
         found = _of_dicom(Inspection(root, tuple(parts), None, dicom=instances), instances, tables)
     else:
-        planned = plan(parts, _class_of(parts, tables), opener)
+        planned = plan(parts, _class_of(parts, tables))
         found = Inspection(root, tuple(parts), planned)
     if planned is not None:
         found = _told(found, planned, tables, opener)
@@ -91,7 +91,7 @@ def inspect_folder(root: Path) -> Inspection:
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
     for answer in (_task(found), _modality(found, seen, _texts(root, parts))):
-        (evidence if isinstance(answer, Evidence) else unknown).append(answer)  # type: ignore[arg-type]
+        _sort_in(answer, evidence, unknown)
     return replace(found, evidence=tuple(evidence), unknown=tuple(unknown), junk=junk, n_files=len(listing.paths))
 
 
@@ -113,9 +113,7 @@ def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> In
     marked = None if instances.outlined else objects.from_tables(columns, tables)
     rule = None if instances.outlined or marked else instances.classes or class_rules.from_tables(columns, tables)
     evidence += [answer.evidence for answer in (marked, rule) if answer is not None]
-    return replace(
-        found, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=instances.unknown
-    )
+    return replace(found, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=instances.unknown)
 
 
 def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evidence | Unknown:
@@ -128,6 +126,7 @@ def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evi
 def _merged(groups: Sequence[Group]) -> list[Part]:
     parts = merging.structures([by_name(group) for group in groups])
     parts = merging.class_words(merging.class_words(merging.class_folders(parts)), "mask")
+    parts = merging.class_words(parts, "table")
     parts = merging.free_names(parts)
     return sorted(parts, key=lambda part: (-len(part.group.paths), part.group.paths))
 
@@ -143,21 +142,33 @@ def _class_of(parts: Sequence[Part], tables: list[Table]) -> dict[int, class_rul
 
 def _columns(part: Part) -> list[tuple[str, ...]]:
     """What may name an image in a table: each part of the names that varies, and the names without their endings."""
-    return [*(variable.values for variable in part.group.variables), tuple(stem(path.rpartition("/")[2]) for path in part.group.paths)]
+    return [
+        *(variable.values for variable in part.group.variables),
+        tuple(stem(path.rpartition("/")[2]) for path in part.group.paths),
+    ]
 
 
 def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener) -> Inspection:
     """With labels, classes and objects."""
     marked = objects.from_tables(_columns(planned.reference), tables) or _beside(found, planned, tables)
-    evidence, unknown = [], []
+    evidence: list[Evidence] = []
+    unknown: list[Unknown] = []
     names: dict[int, str] = {}
     if planned.labels:
-        names, answer = _label_names(found, planned, opener)
-        (evidence if isinstance(answer, Evidence) else unknown).append(answer)  # type: ignore[arg-type]
+        names, answer, planned = _label_names(found, planned, opener)
+        _sort_in(answer, evidence, unknown)
     rule = planned.classes if not planned.labels and marked is None else None
-    evidence += [rule.evidence] if rule else []
-    evidence += [marked.evidence] if marked else []
-    return replace(found, labels=names, classes=rule, objects=marked, evidence=tuple(evidence), unknown=tuple(unknown))
+    evidence += [answer.evidence for answer in (rule, marked) if answer is not None]
+    return replace(
+        found, plan=planned, labels=names, classes=rule, objects=marked, evidence=tuple(evidence), unknown=tuple(unknown)
+    )
+
+
+def _sort_in(answer: Evidence | Unknown, evidence: list[Evidence], unknown: list[Unknown]) -> None:
+    if isinstance(answer, Evidence):
+        evidence.append(answer)
+    else:
+        unknown.append(answer)
 
 
 def _beside(found: Inspection, planned: Plan, tables: list[Table]) -> objects.ObjectRule | None:
@@ -174,18 +185,23 @@ def _beside(found: Inspection, planned: Plan, tables: list[Table]) -> objects.Ob
     return None
 
 
-def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict[int, str], Evidence | Unknown]:
-    first = planned.labels[0].part
-    if first.role == "structures":
-        variable = next(v for v in first.group.variables if first.label_at in v.at)
+def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict[int, str], Evidence | Unknown, Plan]:
+    """Label id -> name; why; the plan, which knows now whether the label maps hold one structure."""
+    first = planned.labels[0]
+    if first.part.role == "structures":
+        variable = next(v for v in first.part.group.variables if first.part.label_at in v.at)
         said = dict(enumerate(variable.distinct, start=1))
-        return said, Evidence("labels", f"{len(said)} names", 0.9, "one file per structure: their names; ids in alphabetical order")
-    ids, seen = label_rules.ids_of(first, opener, planned.labels[0].key)
+        seen = "one file per structure: their names; ids in alphabetical order"
+        return said, Evidence("labels", f"{len(said)} names", 0.9, seen), planned
+    ids, seen = label_rules.ids_of(first.part, opener, first.key)
+    if first.channels:
+        ids, seen = tuple(range(1, first.channels + 1)), f"channels of the array {first.key!r}"
+    elif len(ids) == 1:
+        ids, planned = (1,), replace(planned, binary=True)
     described = (path for part in found.parts if part.role == "text" for path in part.group.paths if path.endswith(".json"))
     named, where = label_rules.names_in(found.root, described)
-    if planned.binary and ids:
-        ids = (1,)
-    return label_rules.meaning(ids, seen, named, where)
+    names, answer = label_rules.meaning(ids, seen, named, where)
+    return names, answer, planned
 
 
 def _task(found: Inspection) -> Evidence | Unknown:

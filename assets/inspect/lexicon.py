@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-MASK = frozenset(
-    """
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
+MASK = words_of("""
     seg segs segmentation segmentations segm mask masks msk label labels gt groundtruth ground truth annotation annotations
     annotated annot manual gtv oar roi rois contour contours dseg outline outlines delineation labelled segmented
-    """.split()
-)
+    """)
 """A file or folder so called may hold label maps."""
 
-IMAGE = frozenset("image images img imgs imaging scan scans volume volumes vol photo photos picture pictures raw ct mr mri".split())
+IMAGE = words_of("image images img imgs imaging scan scans volume volumes vol photo photos picture pictures raw ct mr mri")
 
-SPLITS = frozenset("train training test testing val valid validation dev eval tr ts te va".split())
+SPLITS = words_of("train training test testing val valid validation dev eval tr ts te va")
 """Parts of an official split; the short ones also stand at the end of a word, as in `imagesTr`."""
 
-PERSON = frozenset("subject subj sub patient pat person case".split())
+PERSON = words_of("subject subj sub patient pat person case")
 """A number behind such a word names a person."""
 
-OCCASION = frozenset(
-    """
+OCCASION = words_of("""
     ses session visit scan time timepoint frame slice z page phase series study echo run rec view day week month angle row col
     tile patch crop frames slices part cut im image img
-    """.split()
-)
+    """)
 """A number behind such a word names one of several images of somebody."""
 
-SEQUENCES = frozenset(
-    """
-    t1 t2 t1w t2w t1c t1ce t1gd t1n t2f flair adc dwi swi pd pdw bold dti ct cta ctp ncct pet suv mr mri mra tof cect cet1 hrt2 cet
-    b0 dce uni inv1 inv2 he ihc zmap
-    """.split()
-)
+SEQUENCES = words_of("""
+    t1 t2 t1w t2w t1c t1ce t1gd t1n t2f flair adc dwi swi pd pdw bold dti ct cta ctp ncct pet suv mr mri mra tof cect cet1
+    hrt2 cet b0 dce uni inv1 inv2 he ihc zmap
+    """)
 """Kinds of acquisition: series of one subject rather than classes of images."""
 
 MODALITIES: tuple[tuple[str, str], ...] = (
@@ -57,7 +57,9 @@ MODALITIES: tuple[tuple[str, str], ...] = (
 
 WORD_MODALITIES = {
     **dict.fromkeys(("ct", "cta", "ctp", "ncct", "cect", "cbct"), "CT"),
-    **dict.fromkeys(("mr", "mri", "mra", "t1", "t1w", "t2", "t2w", "t1c", "t1ce", "t1n", "t2f", "flair", "adc", "dwi", "bold"), "MR"),
+    **dict.fromkeys(
+        ("mr", "mri", "mra", "t1", "t1w", "t2", "t2w", "t1c", "t1ce", "t1n", "t2f", "flair", "adc", "dwi", "bold"), "MR"
+    ),
     **dict.fromkeys(("tof", "pdw", "dti", "cet", "hrt", "cmr"), "MR"),
     **dict.fromkeys(("pet", "suv"), "PET"),
     **dict.fromkeys(("us", "microus"), "Ultrasound"),

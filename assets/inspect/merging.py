@@ -73,12 +73,17 @@ def _with_folder(parts: Sequence[Part], level: int) -> list[Part]:
         start, end = ends
         behind = group.rows[0][end : group.name_at]
         inner = len(behind) if level == 0 else tuple("/" for token in behind if token.text == "/")
-        return shape_of(group.rows[0][: _first_of_name(group, start, end)]), inner, group.ending.lower()
+        return shape_of(group.rows[0][: _first_of_name(group, start, end)]), inner, group.family
 
     kept = [part for part in parts if part.role != "image"]
     for key, bucket in _buckets([part for part in parts if part.role == "image"], together).items():
         folders = {shape_of(part.group.rows[0][slice(*(_folder_span(part.group, level) or (0, 0)))]) for part in bucket}
-        if key is None or len(folders) < 2 or not all(_may_be_class(part.group, level) for part in bucket) or _crossed(bucket, level):
+        if (
+            key is None
+            or len(folders) < 2
+            or not all(_may_be_class(part.group, level) for part in bucket)
+            or _crossed(bucket, level)
+        ):
             kept += bucket
         else:
             kept.append(_one(bucket, level))
@@ -175,12 +180,15 @@ def _differing(first: Part, others: Sequence[Part], word: str) -> tuple[list[int
     """The parts that agree with the first but for a word, when they are no series of the same subjects."""
     at = [n for n, token in enumerate(first.group.rows[0]) if token.kind == "word" and token.text == word]
 
-    def without(part: Part) -> Hashable:
+    def without(part: Part) -> tuple[tuple[str, str], ...]:
+        """The shape but for the word; nothing when something else stands there."""
         row = part.group.rows[0]
-        one = len(row) > at[-1] and {(row[n].kind, row[n].text) for n in at}
-        return one and len(one) == 1 and next(iter(one))[0] == "word" and shape_of(t for n, t in enumerate(row) if n not in at)
+        there = {(row[n].kind, row[n].text) for n in at if n < len(row)}
+        if len(row) <= at[-1] or len(there) > 1 or next(iter(there))[0] != "word":
+            return ()
+        return shape_of(t for n, t in enumerate(row) if n not in at)
 
-    alike = [first, *(part for part in others if without(part) and without(part) == without(first))]
+    alike = [first, *(part for part in others if without(part) == without(first))]
     if len(alike) < 2 or any(set(words(part.group.rows[0][at[0]].text)) & _RESERVED for part in alike):
         return None
     rest = [{tuple(t.text for n, t in enumerate(row) if n not in at) for row in part.group.rows} for part in alike]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -55,7 +56,7 @@ def _from_names(parts: Sequence[Part]) -> Evidence | None:
 
 
 def _from_values(parts: Sequence[Part]) -> Evidence | None:
-    lows = [peek.low for part in parts for peek in part.peeks if peek.patient and peek.low == peek.low]
+    lows = [peek.low for part in parts for peek in part.peeks if peek.patient and not math.isnan(peek.low)]
     if not lows:
         return None
     if all(_HOUNSFIELD[0] <= low <= _HOUNSFIELD[1] for low in lows):

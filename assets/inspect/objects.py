@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from assets.inspect.evidence import Evidence
 from assets.inspect.tables import Table
 
-_CORNERS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"), ("x0", "y0", "x1", "y1"), ("left", "top", "right", "bottom"))
+_CORNERS = (
+    ("xmin", "ymin", "xmax", "ymax"),
+    ("x1", "y1", "x2", "y2"),
+    ("x0", "y0", "x1", "y1"),
+    ("left", "top", "right", "bottom"),
+)
 _SIZES = (("x", "y", "width", "height"), ("x", "y", "w", "h"), ("x0", "y0", "w", "h"), ("xmin", "ymin", "width", "height"))
 _CENTRES = (("coordx", "coordy", "coordz"),)
 

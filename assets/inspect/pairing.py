@@ -8,6 +8,7 @@ from itertools import product
 
 from assets.inspect.evidence import Evidence
 from assets.inspect.grouping import Group, Variable
+from assets.inspect.lexicon import MASK
 from assets.inspect.roles import Part
 
 _ENOUGH, _MOST_WAYS = 0.8, 64
@@ -32,26 +33,20 @@ class Pair:
     evidence: Evidence
 
 
-def best_pair(mask: Part, images: Sequence[Part]) -> Pair | None:
-    """The images that a group of label maps belongs to; None when the names link them to none."""
-    found = [pair for image in images if (pair := _pair(image, mask)) is not None]
-    return max(found, key=_rank, default=None)
-
-
 def all_pairs(mask: Part, images: Sequence[Part]) -> list[Pair]:
     """Every group of images that a group of label maps fits as well as the best one, such as the sequences of one scan."""
     found = [pair for image in images if (pair := _pair(image, mask)) is not None]
     if not found:
         return []
     best = max(map(_rank, found))
-    fitting = [pair for pair in found if _rank(pair)[:2] == best[:2]]
+    fitting = [pair for pair in found if _rank(pair)[:3] == best[:3]]
     return [pair for pair in fitting if _same_shape(pair.image, mask)] or fitting
 
 
-def _rank(pair: Pair) -> tuple[float, int, int, float]:
-    """Of two links the one with the most parts in common; then the one whose files lie closest."""
-    near = bool(_same_shape(pair.image, pair.mask)) * 100 + sum(a == b for a, b in zip(pair.image.group.rows[0], pair.mask.group.rows[0], strict=False))
-    return len(pair.shared), round(pair.share, 1) >= _ENOUGH, near, pair.share
+def _rank(pair: Pair) -> tuple[int, bool, int, float]:
+    """Of several links the one with the most parts in common; then the one whose files are called alike; then the fullest."""
+    own = {word for word in pair.mask.group.words if word not in MASK}
+    return len(pair.shared), round(pair.share, 1) >= _ENOUGH, len(own & pair.image.group.words), pair.share
 
 
 def _pair(image: Part, mask: Part) -> Pair | None:

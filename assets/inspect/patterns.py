@@ -47,6 +47,16 @@ def stretches(group: Group, fields: Mapping[str, Sequence[int]]) -> list[Stretch
     return sorted(found, key=lambda s: s.start)
 
 
+def endings_apart(group: Group, where: Sequence[Stretch]) -> tuple[str, ...]:
+    """The pattern of a group, once for every spelling of the ending of its names."""
+    endings = sorted({row[-1].text for row in group.rows}) if group.ending else [""]
+    parts = [Group(tuple(row for row in group.rows if not ending or row[-1].text == ending)) for ending in endings]
+    if len(parts) == 1:
+        return (pattern(group, where),)
+    bare = pattern(Group(tuple(row[:-1] for row in group.rows)), where)
+    return tuple(bare + ending for ending in endings)
+
+
 def pattern(group: Group, where: Sequence[Stretch]) -> str:
     """The pattern; what varies and is no field is `*`."""
     varying = {at for variable in group.variables for at in variable.at}

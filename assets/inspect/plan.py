@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Group, split_by
-from assets.inspect.pairing import Pair, all_pairs
 from assets.inspect.lexicon import IMAGE, MASK
+from assets.inspect.pairing import Pair, all_pairs
 from assets.inspect.patterns import Stretch, pattern, read, stretches
-from assets.inspect.peek import Opener
 from assets.inspect.roles import Part
 from assets.inspect.subjects import who
 from assets.inspect.tokens import words
@@ -31,7 +30,7 @@ class Source:
         where: Where the fields stand in their paths.
         key: Which array of a container.
         axes: Order of its axes.
-        one_hot: Whether its channels are masks.
+        channels: How many masks of structures its channels are; 0 where it has none.
         of: The series a label map belongs to, where it is not all.
     """
 
@@ -41,7 +40,7 @@ class Source:
     key: str = ""
     axes: str = ""
     of: str = ""
-    one_hot: bool = False
+    channels: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Plan:
     unknown: tuple[Unknown, ...] = field(default=())
 
 
-def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) -> Plan | None:
+def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
     """The layout; None when there are no images."""
     images = [part for part in parts if part.role == "image"]
     masks = [part for part in parts if part.role in ("mask", "structures")]
@@ -103,9 +102,7 @@ def _best(paired: Sequence[list[Pair]]) -> list[Pair]:
 def _extra(pair: Pair) -> list[int]:
     """Variables of the label maps that the images do not have, but for the structure's name."""
     variables = pair.mask.group.variables
-    return [
-        n for n, v in enumerate(variables) if n not in pair.shared and pair.mask.label_at not in v.at and v.kind != "split"
-    ]
+    return [n for n, v in enumerate(variables) if n not in pair.shared and pair.mask.label_at not in v.at and v.kind != "split"]
 
 
 def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | None:
@@ -115,8 +112,9 @@ def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | No
     reference = images[0]
     keys = [n for n in _numbers(first, reference) if reference.group.variables[n].kind != "split"]
     fields, people = _keyed(reference.group, keys)
+    fields = _with_split(fields, reference.group, _numbers(first, reference))
     series = []
-    for pair, image in zip(pairs, images, strict=True):
+    for image in images:
         series += _split_series(image, _translated(fields, reference, image))
     labels = _label_sources(first, reference, fields)
     if not series or not labels:
@@ -131,7 +129,6 @@ def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | No
         reference,
         tuple(series),
         tuple(labels),
-        binary=_is_binary(first.mask),
         leave=leave,
         evidence=(*answers, *(a for a in people if isinstance(a, Evidence))),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
@@ -141,7 +138,9 @@ def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | No
 def _is_twin(other: Pair, first: Pair, pairs: Sequence[Pair]) -> bool:
     """Whether other images have label maps of their own in the same way, as the sequences of an examination may."""
     new = all(other.image is not pair.image for pair in pairs) and other.mask is not first.mask
-    beside = _folders(other.mask.group) == _folders(first.mask.group) and _folders(other.image.group) == _folders(first.image.group)
+    beside = _folders(other.mask.group) == _folders(first.mask.group) and _folders(other.image.group) == _folders(
+        first.image.group
+    )
     return new and beside and other.mask.role == first.mask.role == "mask" and not _extra(other)
 
 
@@ -182,6 +181,15 @@ def _with_masks(pair: Pair) -> Part:
         if len(constant & set(parts)) == 1:
             return replace(pair.image, group=parts[(constant & set(parts)).pop()])
     return pair.image
+
+
+def _with_split(fields: Mapping[str, list[int]], group: Group, shared: Sequence[int]) -> dict[str, list[int]]:
+    """With the part of an official split as a scan, where the same numbers occur in several."""
+    where = stretches(group, fields)
+    splits = [n for n in shared if group.variables[n].kind == "split"]
+    if where is None or not splits or _unique(group, where):
+        return dict(fields)
+    return {**fields, "scan": [*fields.get("scan", ()), *splits]}
 
 
 def _keyed(group: Group, keys: Sequence[int]) -> tuple[dict[str, list[int]], list[Evidence | Unknown]]:
@@ -257,7 +265,7 @@ def _alone(mask: Part) -> Plan | None:
     source = Source("image", mask, tuple(where))
     unknown = [a for a in people if isinstance(a, Unknown)]
     unknown.append(Unknown("layout.series", "only label maps were recognised; they stand as images too"))
-    return Plan(mask, (source,), (replace(source, name="mask"),), binary=_is_binary(mask), unknown=tuple(unknown))
+    return Plan(mask, (source,), (replace(source, name="mask"),), unknown=tuple(unknown))
 
 
 def _in_containers(part: Part) -> Plan | None:
@@ -272,11 +280,11 @@ def _in_containers(part: Part) -> Plan | None:
     if where is None or "subject" not in fields or not _unique(part.group, where):
         return None
     seen = f"{part.group.paths[0]} holds the arrays {images[0].name!r} and {masks[0].name!r} of equal rows and columns"
-    channels = len(masks[0].shape) == 3 and masks[0].shape[2] <= 16
+    channels = masks[0].shape[2] if len(masks[0].shape) == 3 and masks[0].shape[2] <= 16 else 0
     return Plan(
         part,
         (Source("image", part, tuple(where), images[0].name, _axes(images[0].shape)),),
-        (Source("mask", part, tuple(where), masks[0].name, _axes(masks[0].shape), one_hot=channels),),
+        (Source("mask", part, tuple(where), masks[0].name, _axes(masks[0].shape), channels=channels),),
         evidence=(Evidence("pairing", "arrays of one file", 0.8, seen), *(a for a in people if isinstance(a, Evidence))),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )
@@ -285,12 +293,6 @@ def _in_containers(part: Part) -> Plan | None:
 def _axes(shape: tuple[int, ...]) -> str:
     """The usual order of the axes of a picture with or without channels, or of a volume."""
     return "yx" if len(shape) == 2 else "yxc" if len(shape) == 3 and shape[2] <= 16 else "zyx" if len(shape) == 3 else "tzyx"
-
-
-def _is_binary(mask: Part) -> bool:
-    """Whether all label maps that were opened hold at most 0 and one other number."""
-    peeks = [peek for peek in mask.peeks if peek.values]
-    return bool(peeks) and all(len(peek.values or ()) <= 2 for peek in peeks) and mask.role == "mask"
 
 
 def _unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan | None:
@@ -308,7 +310,7 @@ def _unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Pla
     template = ""
     if class_number is not None:
         where, template = _with_class(group, where, class_number)
-    alike = [p for p in others if p.group.family == group.family and p.group.words == group.words]
+    alike = [p for p in others if p.group.family == group.family and _folders(p.group) == _folders(group)]
     named = {stretch.field for stretch in where}
     more = [s for p in alike for s in _split_series(p, _translated(fields, part, p)) if {t.field for t in s.where} == named]
     return Plan(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -92,7 +93,7 @@ def checked(part: Part, opener: Opener) -> Part:
         shown = next((peek.values for peek in read if peek.is_mask), (0,))
         seen = f"names say so, and {paths[0]} holds few whole numbers: {_few(shown or ())}"
         return replace(part, evidence=(Evidence("role", part.role, 0.95, seen),))
-    if all(peek.arrays or (peek.values is None and not peek.low == peek.low) for peek in read):
+    if all(peek.arrays or (peek.values is None and math.isnan(peek.low)) for peek in read):
         return part
     seen = f"names suggest label maps, but {paths[0]} holds more than few whole numbers"
     return replace(part, role="image", label_at=None, evidence=(Evidence("role", "image", 0.7, seen),))

@@ -54,7 +54,9 @@ def who(group: Group, keys: Sequence[int]) -> Who:
     if several or occasions:
         seen = f"the first part that varies; the others look like scans of it: {group.shape}"
         return Who((first,), tuple(n for n in keys if n != first), Evidence("layout.subject", "first part", 0.5, seen))
-    return Who((first,), tuple(n for n in keys if n != first), unknown=Unknown("people", f"no rule tells the person in {group.shape}"))
+    return Who(
+        (first,), tuple(n for n in keys if n != first), unknown=Unknown("people", f"no rule tells the person in {group.shape}")
+    )
 
 
 def _single(group: Group, key: int, *, occasion: bool) -> Who:

@@ -64,5 +64,7 @@ def _read(root: Path, path: str) -> Table | None:
             )
     except (OSError, pl.exceptions.PolarsError, fastexcel.FastExcelError, ValueError):
         return None
-    cells = {name: tuple((cell or "").strip() for cell in frame[name].cast(pl.String).to_list()[:MOST_ROWS]) for name in frame.columns}
+    cells = {
+        name: tuple((cell or "").strip() for cell in frame[name].cast(pl.String).to_list()[:MOST_ROWS]) for name in frame.columns
+    }
     return Table(path, cells, separator)

@@ -12,7 +12,8 @@ from assets.templates import stem
 Kind = Literal["word", "sign", "number", "id", "split", "free", "ending"]
 
 _PARTS = re.compile(
-    r"(?P<id>\d+(?:\.\d+){5,}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?=[a-f]*\d)(?<![A-Za-z0-9])[0-9a-f]{10,}(?![A-Za-z0-9]))"
+    r"(?P<range>(?<![0-9.-])\d+-\d+(?=[^/0-9.-]*/))"
+    r"|(?P<id>\d+(?:\.\d+){5,}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?=[a-f]*\d)(?<![A-Za-z0-9])[0-9a-f]{10,}(?![A-Za-z0-9]))"
     r"|(?P<word>(?<![A-Za-z])[tT][12](?![0-9])[A-Za-z]*|(?<![0-9])[234][dD](?![A-Za-z0-9])|[A-Za-z]+)"
     r"|(?P<number>\d+)"
     r"|(?P<sign>.)"
@@ -54,11 +55,21 @@ def _cut(text: str) -> list[Token]:
             found.append(Token(word, "split"))
         elif kind == "word":
             found.append(Token(word, "word"))
+        elif kind == "range" and _rises(word):
+            found.append(Token(word, "split"))
+        elif kind == "range":
+            found += [token for part in re.split("(-)", word) for token in _cut(part)]
         elif kind == "number":
             found.append(Token(word, "number"))
         else:
             found.append(Token(word, "id" if kind == "id" else "sign"))
     return found
+
+
+def _rises(text: str) -> bool:
+    """Whether a folder says from where to where it goes, as `0-20` does: a share of the files, not an id."""
+    first, last = text.split("-")
+    return int(first) < int(last) and len(last) - len(first) < 4
 
 
 def words(text: str) -> list[str]:
