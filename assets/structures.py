@@ -41,8 +41,7 @@ def open_segments(spec: DatasetSpec, source: LabelsSource, path: Path, name: str
             OVERLAPPING_MASKS, and NOT_WHOLE_LABELS for shares without a threshold.
     """
     seg = open_seg(path, name=name, onto=grid)
-    titles = [(segment.label, segment.type.meaning if segment.type else "") for segment in seg.segments]
-    ids, findings = _label_ids(spec, source, titles, name)
+    ids, findings = _label_ids(spec, source, [segment.label for segment in seg.segments], name)
     layers = seg.layers()
     if source.at_least is not None:
         layers = at_least(layers, source.at_least, name)
@@ -55,7 +54,7 @@ def open_contours(spec: DatasetSpec, source: LabelsSource, path: Path, name: str
     """The contours of a structure set, filled, as a label map of the spec's ids; arguments and errors as `open_segments`."""
     before = _fingerprint(path, name)
     structures = read_rtstruct(path, name=name)
-    ids, findings = _label_ids(spec, source, [(roi.name, "") for roi in structures.rois], name)
+    ids, findings = _label_ids(spec, source, [roi.name for roi in structures.rois], name)
     sources: list[SourceFile] = []
     said: list[Finding] = []
 
@@ -75,19 +74,17 @@ def _dtype(spec: DatasetSpec) -> np.dtype[Any]:
 
 
 def _label_ids(
-    spec: DatasetSpec, source: LabelsSource, titles: Sequence[tuple[str, str]], file: str
+    spec: DatasetSpec, source: LabelsSource, titles: Sequence[str], file: str
 ) -> tuple[list[int | None], list[Finding]]:
-    """The label id of every structure, by its first name that is known; None for one that is left.
+    """The label id of every structure, by its name; None for one that is left.
 
     Raises:
         BadInputError: UNKNOWN_LABEL, for structures that stand for no label, unless the spec leaves them.
     """
     known = {_plain(text): n for n, label in spec.labels.items() for text in (label.name, label.file_name)}
     known |= {_plain(text): n for text, n in source.structures.items()}
-    ids = [next((known[_plain(t)] for t in names if _plain(t) in known), source.nonzero_is) for names in titles]
-    if source.nonzero_is is not None:
-        ids = [source.nonzero_is for _ in titles]
-    strangers = [names[0] for names, label_id in zip(titles, ids, strict=True) if label_id is None]
+    ids = [known.get(_plain(title)) if source.nonzero_is is None else source.nonzero_is for title in titles]
+    strangers = [title for title, label_id in zip(titles, ids, strict=True) if label_id is None]
     if not strangers:
         return ids, []
     shown = ", ".join(map(repr, strangers[:8])) + (", ..." if len(strangers) > 8 else "")

@@ -44,7 +44,7 @@ class Choice:
         contested: (Role, name) -> files that stay the subject's though none can be taken: several fit, or nothing does.
         ambiguous: (Role, name) of which several fit.
         reasons: Path -> why the file is not used.
-        unreadable: Files whose headers cannot be read, so that nobody can tell whether a series lacks them.
+        unreadable: Files of which nobody can tell whether a series lacks them.
         findings: What is wrong.
     """
 
@@ -70,8 +70,8 @@ def choose(sources: Mapping[Name, SeriesSource | LabelsSource], files: Sequence[
         sources: What the spec asks for; images come before label maps, which are `of` them.
         files: The files, in order of their paths.
     """
-    choice = Choice(unreadable=tuple(c for c in files if c.identity.kind == "unreadable"))
-    choice.findings += [c.identity.problem for c in choice.unreadable if c.identity.problem is not None]
+    problems = {c.path: problem for c in files if (problem := _problem(c, files)) is not None}
+    choice = Choice(unreadable=tuple(c for c in files if c.path in problems), findings=list(problems.values()))
     asked = _Asked(choice)
     for name, source in sources.items():
         fitting = [c for c in files if name in c.claims and c.identity.kind == _kind(source) and source.fits(c.identity.values)]
@@ -86,6 +86,20 @@ def choose(sources: Mapping[Name, SeriesSource | LabelsSource], files: Sequence[
     choice.reasons |= {c.path: asked.reasons.get(c.path) or _reason(c, sources) for c in left}
     choice.findings += _parted(choice, left)
     return choice
+
+
+def _problem(file: Candidate, files: Sequence[Candidate]) -> Finding | None:
+    """Why nobody can tell to which series a file belongs, or what it lacks of one."""
+    identity = file.identity
+    if identity.kind != "other":
+        return identity.problem
+    if not identity.key.series_uid:
+        detail = "truncated: the header ends before it says to which series the file belongs; download it again"
+        return finding(Code.TRUNCATED, detail, file=file.path)
+    if any(c.identity.key == identity.key and c.identity.kind == "image" for c in files):
+        detail = f"truncated: other files of {_called(file)} have pixels, this one has none; download it again"
+        return finding(Code.TRUNCATED, detail, file=file.path)
+    return None
 
 
 @dataclass
