@@ -68,6 +68,8 @@ def _bare(values: tuple[str, ...]) -> tuple[str, ...]:
 def _is_class(part: Part, variable: Variable) -> bool:
     counts = Counter(variable.values)
     repeated = any("/" in value for value in counts)
+    if any(sum(letter.isalpha() for letter in value) < 2 for value in counts):
+        return False
     return 2 <= len(counts) <= _MOST_CLASSES and (repeated or len(counts) < len(part.group.paths))
 
 

@@ -193,7 +193,14 @@ def _differing(first: Part, others: Sequence[Part], word: str) -> tuple[list[int
         return None
     rest = [{tuple(t.text for n, t in enumerate(row) if n not in at) for row in part.group.rows} for part in alike]
     shared = set.intersection(*rest)
-    return None if len(shared) >= 0.5 * max(map(len, rest)) else (at, alike)
+    crossed = len(shared) >= 0.5 * max(map(len, rest))
+    return None if crossed and not _begins_id(first.group, at[-1]) else (at, alike)
+
+
+def _begins_id(group: Group, at: int) -> bool:
+    """Whether a picture's name goes on with a number behind the word, so that the word is a part of its id."""
+    behind = [token.kind for token in group.rows[0][at + 1 : at + 3] if token.kind != "sign"]
+    return group.family in ("picture", "table") and at == group.name_at and behind[:1] == ["number"]
 
 
 def free_names(parts: Sequence[Part]) -> list[Part]:
