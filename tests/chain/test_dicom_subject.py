@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from math import prod
 
 import numpy as np
 import pytest
 
+from assets.dataset import survey
 from tests.chain.checks import check_ledger
 from tests.chain.dicom import dicom_spec
 from tests.chain.dicom_subject import (
@@ -91,6 +93,25 @@ def test_every_file_is_in_the_ledger_and_the_directory_is_left(product: Product)
     assert ignored["reason"].to_list() == ["a DICOM directory: the list of a medium's files"]
     roles = product.rows("raw", "p1")["role"].value_counts()
     assert dict(roles.iter_rows()) == {"image": SLICES, "labels": 2}
+
+
+def test_nothing_is_opened_or_stale_until_a_file_changes(product: Product) -> None:
+    again = survey(product.dataset)
+    assert again.tree.identities is not None
+    assert again.tree.identities.read == 0
+    assert again.stale == []
+    slice_of_p1 = product.dataset.raw_root / "p1/disc/00"
+    status, content = slice_of_p1.stat(), slice_of_p1.read_bytes()
+    try:
+        slice_of_p1.write_bytes(content)
+        assert survey(product.dataset).stale == []
+        slice_of_p1.write_bytes(content[:-2] + b"??")
+        (plan,) = survey(product.dataset).stale
+        assert plan.subject == "p1"
+        assert plan.stale["volumes"].startswith("p1/disc/00 changed: content")
+    finally:
+        slice_of_p1.write_bytes(content)
+        os.utime(slice_of_p1, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def test_contours_of_another_space_are_refused_and_the_sibling_goes_on(product: Product) -> None:
