@@ -26,7 +26,7 @@ GREYS = {"liver": 63, "right kidney": 126, "left kidney": 189, "spleen": 252}
 
 CELLS = (("Tumor cell", 2.0, 3.0, 9.0, 8.0), ("Lymphocyte", 12.0, 1.0, 15.0, 5.0), ("Neutrophil", 4.0, 10.0, 8.0, 13.0))
 OPACITIES = (("lung opacity", 3.0, 4.0, 9.0, 14.0), ("lung opacity", 11.0, 4.0, 16.0, 12.5))
-HEARTS = ((56, 70, 84, 98), (28, 63, 112, 105))
+HEARTS = ((1, 0.5, 2, 2.5), (0.5, 1, 3, 2.5))
 """x0, y0, w, h on pictures of 224 x 224."""
 
 UUIDS = tuple(f"{n:04x}cfab-14fd-4e49-80ba-63a80b6bddd{n}" for n in range(1, 4))
