@@ -157,6 +157,8 @@ class Mds(Part):
             where there is none.
         prefix: What stands before a path in a record and in the manifest, unless the path begins with it.
         source: Path of a target in the public copy, where that is laid out otherwise than the raw folder.
+        instead: Pattern of targets without pixels, such as reports -> pattern of the file that is drawn for them; fields that
+            both name must agree. A report whose marks are among the `objects` needs no pattern: the image it marks is drawn.
         subject_id: Of a record.
         files: `source_file`, `label_file`, `mask_file`, `seg_file`, `bbox_file` -> a template, or `labels:NAME` or
             `series:NAME` for a file of the same scan, `labels:NAME|OTHER` for the first that it has. The source file is the
@@ -181,6 +183,7 @@ class Mds(Part):
     manifest: str = "random.txt"
     prefix: str = "data/"
     source: Template = "{path}"
+    instead: dict[str, str] = Field(default_factory=dict)
     subject_id: Template = "{subject}"
     files: dict[File, Template] = Field(default_factory=dict)
     extra: dict[str, Template] = Field(default_factory=dict)
@@ -200,7 +203,8 @@ class Mds(Part):
     @property
     def fields(self) -> set[str]:
         """Every field that a template names."""
-        written = (self.source, self.subject_id, *self.files.values(), *self.extra.values())
+        patterns = (text for pair in self.instead.items() for text in pair)
+        written = (self.source, self.subject_id, *self.files.values(), *self.extra.values(), *patterns)
         return {field for text in written for field in FIELD.findall(text)}
 
     @property

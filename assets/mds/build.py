@@ -13,7 +13,8 @@ from assets.mds.listing import read_listing
 from assets.mds.meta import META_PATH, data_meta
 from assets.mds.record import RecordMaker, image_path, record_path
 from assets.mds.sample import Products, Sample, draw_sample
-from assets.mds.targets import Refused, Target, Targets, targets_of
+from assets.mds.target import Target
+from assets.mds.targets import Refused, Targets, targets_of
 from assets.raw import RawScan, RawTree
 from assets.spec_mds import Mds
 from assets.templates import UnknownFieldError
@@ -51,10 +52,12 @@ def make_records(dataset: Dataset, mds: Mds, staging: Staging) -> Made:
         OSError: The disk failed or is full.
     """
     tree = dataset.discover()
-    targets = targets_of(dataset.spec, mds, tree, read_listing(mds, dataset.raw_root), _refused(dataset, tree))
+    products = _products(dataset)
+    listing, refused = read_listing(mds, dataset.raw_root), _refused(dataset, tree)
+    targets = targets_of(dataset.spec, mds, tree, listing, refused, products.objects)
     maker = RecordMaker(dataset.spec, mds, tree.synthetic)
     findings = list(targets.findings)
-    records = dict(_written(dataset, maker, tree, targets, staging, findings))
+    records = dict(_written(products, maker, tree, targets, staging, findings))
     n_valid = sum(not picture_problem(staging.folder / RECORDS / image_path(index)) for index in records)
     meta = data_meta(dataset.spec, mds, list(records.values()), n_valid=n_valid, synthetic=tree.synthetic)
     _write_json(staging, META_PATH, meta)
@@ -62,12 +65,11 @@ def make_records(dataset: Dataset, mds: Mds, staging: Staging) -> Made:
 
 
 def _written(
-    dataset: Dataset, maker: RecordMaker, tree: RawTree, targets: Targets, staging: Staging, findings: list[Finding]
+    products: Products, maker: RecordMaker, tree: RawTree, targets: Targets, staging: Staging, findings: list[Finding]
 ) -> Iterator[tuple[int, Json]]:
     """Index and record of every target of which one can be made, once it is written."""
-    products = _products(dataset)
     for target in targets.usable:
-        sample = draw_sample(dataset.spec, maker.mds, products, target, _scan_of(tree, target))
+        sample = draw_sample(maker.spec, maker.mds, products, target, _scan_of(tree, target))
         try:
             record = maker.record(sample)
         except UnknownFieldError as error:

@@ -140,6 +140,8 @@ class RecordMaker:
         picture, row = sample.picture, sample.row
         view, shape = picture.view, [int(n) for n in row["shape_ijk"]]
         described = picture_block(self.spec, sample)
+        if (file := prefixed(self.mds, row["source_paths"][0])) != self._source(sample) and not sample.is_of_many_files:
+            described["locator"]["file"] = file
         if self.mds.dimension == "2D":
             return {
                 "pixel_size_px": list(view.size),

@@ -16,7 +16,7 @@ from assets.mds.instance import slice_of_file
 from assets.mds.marks import Frame, spheres
 from assets.mds.masks import MapOnPicture
 from assets.mds.picture import Grid, Picture, Style, draw_image, draw_labels, labels_on
-from assets.mds.targets import Role, Target
+from assets.mds.target import Role, Target
 from assets.raw import RawScan
 from assets.spec import DatasetSpec
 from assets.spec_mds import Mds
@@ -148,9 +148,12 @@ class _Drawing:
     def _shown(self) -> tuple[Role, str]:
         """What is drawn: the source file; as a label map where it is one, though the spec has it for want of an image too."""
         role, name = self._source
-        path = self.scan.series.get(name) if role == "series" else None
-        maps = (labels for labels, files in self.scan.labels.items() if path in {file.path for file in files})
-        return next((("labels", labels) for labels in maps), (role, name))
+        if role == "series":
+            path, key = self.scan.series[name], self.spec.layout.series[name].key
+            for labels, files in self.scan.labels.items():
+                if self.spec.layout.labels[labels].key == key and path in {file.path for file in files}:
+                    return "labels", labels
+        return role, name
 
     @cached_property
     def _shown_row(self) -> Row:

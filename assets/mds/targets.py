@@ -4,44 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+
+import polars as pl
 
 from assets.mds.listing import Listing
-from assets.raw import RawScan, RawTree
+from assets.mds.stand_ins import StandIns
+from assets.mds.target import Target
+from assets.raw import FileEntry, RawScan, RawTree
 from assets.spec import DatasetSpec
 from assets.spec_mds import Mds
 from assets.templates import UnknownFieldError, fields_of, fill
 from resources.findings import Code, Finding, finding
 
-Role = Literal["series", "labels"]
-
 Refused = Mapping[str, str]
 """Subject -> why nothing of it is published."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One file of the sample.
-
-    Attributes:
-        index: Its index; names the picture and the record.
-        path: The raw file, relative to the raw folder.
-        source: The same as records call it.
-        subject: Whose it is.
-        scan: Of which scan.
-        role: Whether it is an image or a label map.
-        name: Which series or label map.
-        label_id: Of a mask of one label: which.
-    """
-
-    index: int
-    path: str
-    source: str
-    subject: str
-    scan: str
-    role: Role
-    name: str
-    label_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +37,9 @@ class Targets:
     listing: str
 
 
-def targets_of(spec: DatasetSpec, mds: Mds, tree: RawTree, listing: Listing, refused: Refused) -> Targets:
+def targets_of(
+    spec: DatasetSpec, mds: Mds, tree: RawTree, listing: Listing, refused: Refused, objects: pl.DataFrame | None = None
+) -> Targets:
     """Join the sample with the raw folder.
 
     Without a list the sample is the first files of `mds.target` in depth-first lexicographic order of their paths. A target that
@@ -73,8 +51,10 @@ def targets_of(spec: DatasetSpec, mds: Mds, tree: RawTree, listing: Listing, ref
         tree: Its raw folder.
         listing: The benchmark's list, if there is one.
         refused: Subjects that are not published.
+        objects: The table of marked objects; a report that marks some stands for the image it marks.
     """
     candidates = _candidates(spec, mds, tree)
+    stand_ins = StandIns.of(spec, mds, objects, candidates.values())
     findings = list(listing.findings)
     wanted = listing.paths
     if wanted is None:
@@ -83,7 +63,11 @@ def targets_of(spec: DatasetSpec, mds: Mds, tree: RawTree, listing: Listing, ref
     usable = []
     for index, source in sorted(wanted.items()):
         found = candidates.get(source) or candidates.get(source.rstrip())
-        problem = _problem(mds, tree, source) if found is None else _refusal(found, refused)
+        problem = "" if found is not None else _problem(mds, tree, source)
+        if found is None and (file := _file(mds, tree, source)) is not None:
+            found, problem = _stand_in(stand_ins, file, source, problem)
+        if found is not None:
+            problem = _refusal(found, refused)
         if found is None or problem:
             findings.append(finding(Code.NO_RECORD, f"target {index} has no record: {problem}", file=source))
             continue
@@ -135,11 +119,23 @@ def _refusal(target: Target, refused: Refused) -> str:
     return f"nothing of subject {target.subject} is published: {reason}" if reason is not None else ""
 
 
+def _file(mds: Mds, tree: RawTree, source: str) -> FileEntry | None:
+    return next((file for file in tree.files if prefixed(mds, file.path) == source), None)
+
+
+def _stand_in(stand_ins: StandIns, file: FileEntry, source: str, problem: str) -> tuple[Target | None, str]:
+    """What is shown for a file without pixels, under its own name; else the problem."""
+    found = stand_ins.for_file(file.path)
+    if len(found) > 1:
+        return None, f"{problem}; which of {len(found)} files it stands for, such as {found[0].path}, cannot be told"
+    return (replace(found[0], path=file.path, source=source), "") if found else (None, problem)
+
+
 def _problem(mds: Mds, tree: RawTree, source: str) -> str:
     """Why a path of the list stands for nothing."""
     if source.startswith("/"):
         return f"its path does not lead through /{mds.folder}/"
-    entry = next((file for file in tree.files if prefixed(mds, file.path) == source), None)
+    entry = _file(mds, tree, source)
     if entry is None:
         return "there is no such file in the raw folder"
     if entry.state == "used":

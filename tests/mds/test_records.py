@@ -380,6 +380,38 @@ def test_boxes_of_pictures_are_those_of_the_table_cut_at_the_edge(tmp_path: Path
     assert records.meta()["num_classes_per_task"]["detection"] == {"type": "multi-class", "num_classes": 2}
 
 
+@pytest.mark.parametrize(("code", "box"), [("LPS", [2, 3, 5, 9]), ("RPS", [15, 3, 18, 9]), ("RAS", [15, 15, 18, 21])])
+def test_boxes_on_a_slice_in_a_patient_turn_with_it(tmp_path: Path, code: str, box: list[int]) -> None:
+    raw = tmp_path / "raw" / "made_up"
+    values = np.arange(20 * 24, dtype=np.int16).reshape(20, 24, 1)
+    write_nifti(raw / "s00.nii.gz", values, np.diag([1.0, 1.0, 3.0, 1.0]), code)
+    (raw / "boxes.csv").write_text("x0,y0,x1,y1\n2,3,5,9\n")  # columns and rows of the array as it is stored
+    layout = {"subject": r"s\d\d", "series": {"ct": "{subject}.nii.gz"}}
+    objects = {"file": "boxes.csv", "corners": ["x0", "y0", "x1", "y1"]}
+    mds = {"task": "detection", "variant": "2d", "dimension": "2D", "classes": ["mass"]}
+    records = publish(spec_of(layout, mds, labels={1: "mass"}, objects=objects), tmp_path)
+    assert records.block(0)["grows"] == "LP"
+    assert records.record(0)["tasks"]["detection"]["boxes2d"] == [{"category_id": 0, "bbox_xyxy_px": box}]
+
+
+def test_image_and_mask_of_one_container_are_an_image_with_its_mask(tmp_path: Path) -> None:
+    raw = tmp_path / "raw" / "made_up"
+    raw.mkdir(parents=True)
+    photo = np.random.default_rng(3).integers(0, 256, (7, 9, 3), np.uint8)
+    np.savez(raw / "p0.npz", image=photo, label=(photo[..., 0] > 128).astype(np.uint8))
+    layout = {
+        "subject": r"p\d",
+        "series": {"photo": {"path": "{subject}.npz", "key": "image", "axes": "yxc"}},
+        "labels": {"seg": {"path": "{subject}.npz", "key": "label", "axes": "yx"}},
+    }
+    records = publish(spec_of(layout, PHOTO, labels={1: "vessel"}, modality="Dermoscopy"), tmp_path)
+    assert records.block(0)["shows"] == "image"
+    assert records.block(0)["locator"]["key"] == "image"
+    assert np.array_equal(records.pixels(0), photo)
+    (annotation,) = records.record(0)["tasks"]["segmentation"]["coco_2d"]["annotations"]
+    assert np.array_equal(decoded(annotation), photo[..., 0] > 128)
+
+
 @pytest.mark.parametrize("code", ["LPS", "SRA"])
 def test_nodules_are_in_the_slice_through_the_largest_and_their_circles_on_the_picture(tmp_path: Path, code: str) -> None:
     raw = tmp_path / "raw" / "made_up"

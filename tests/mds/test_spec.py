@@ -41,6 +41,7 @@ def test_labels_find_their_classes_when_the_spec_is_loaded() -> None:
         ({"window": [3, 3]}, "least and a greatest"),
         ({"meta": {"release_date": "2023"}}, "release_date"),
         ({"plane": "oblique"}, "plane"),
+        ({"instead": {"{report}.sr": "{subject}.nii"}}, "fields that the layout does not have.*report"),
     ],
 )
 def test_a_block_that_does_not_fit_is_refused(mds: dict[str, Any], message: str) -> None:

@@ -11,6 +11,7 @@ from assets.mds.listing import after_folder, find_listing, read_listing
 from assets.mds.targets import Targets, targets_of
 from assets.raw import discover
 from assets.spec import DatasetSpec
+from assets.tables import OBJECTS, frame
 from resources.findings import Code
 from tests.mds.made import FOLDER, spec_of
 
@@ -157,6 +158,39 @@ def test_a_public_copy_laid_out_otherwise_is_matched_by_its_own_paths(tmp_path: 
     assert found(sample) == [(0, "b", "series", "data/imagesTr/b.nii")]
     assert sample.usable[0].path == "scans, raw/b  1.nii.gz"
     assert [f.file for f in sample.findings] == ["data/imagesTs/z.nii"]
+
+
+def test_a_report_stands_for_what_it_is_about(tmp_path: Path) -> None:
+    layout = {
+        **LAYOUT,
+        "fields": {"nodule": r"\d+"},
+        "series": {"ct": "{subject}/drawing of {nodule} - x.nii.gz"},
+        "labels": {},
+        "ignore": {"*/*.sr": "reports"},
+    }
+    touch(tmp_path, "a/drawing of 1 - x.nii.gz", "b/drawing of 11 - x.nii.gz", "a/about 1.sr", "b/about 1.sr", "b/notes.sr")
+    names = ["a/about 1.sr", "b/about 1.sr", "b/notes.sr"]
+    (tmp_path / "random.txt").write_text("".join(f"{n} {THERE}/data/{name}\n" for n, name in enumerate(names)))
+    rule = {"{subject}/about {nodule}.sr": "{subject}/drawing of {nodule} - *.nii.gz"}
+    sample = targets(spec_of(layout, {"instead": rule, "classes": ["x"]}), tmp_path)
+    assert found(sample) == [(0, "a", "series", "data/a/about 1.sr")]
+    assert sample.usable[0].path == "a/about 1.sr"
+    assert [f.file for f in sample.findings] == ["data/b/about 1.sr", "data/b/notes.sr"]
+    assert all("the file is ignored: reports" in f.detail for f in sample.findings)
+    several = spec_of({**layout, "subject": "[a-z]"}, {"instead": {"{subject}/about *.sr": "*/drawing of *"}, "classes": ["x"]})
+    assert "which of 2 files it stands for" in targets(several, tmp_path).findings[0].detail
+
+
+def test_a_report_that_marks_objects_stands_for_the_image_it_marks(tmp_path: Path) -> None:
+    layout = {**LAYOUT, "series": {"ct": "{subject}.png"}, "labels": {}, "ignore": {"reports/*": "boxes"}}
+    touch(tmp_path, "a.png", "b.png", "reports/r, 1.sr")
+    (tmp_path / "random.txt").write_text(f"0 {THERE}/data/reports/r, 1.sr\n")
+    row = {"dataset": "made_up", "subject": "b", "scan": "0", "series": "ct", "source": "reports/r, 1.sr, measurement 2"}
+    objects = frame(OBJECTS, [dict.fromkeys(OBJECTS) | row])
+    plain = spec_of(layout, {"classes": ["x"]})
+    assert plain.mds is not None
+    sample = targets_of(plain, plain.mds, discover(plain, tmp_path), read_listing(plain.mds, tmp_path), {}, objects)
+    assert found(sample) == [(0, "b", "series", "data/reports/r, 1.sr")]
 
 
 @pytest.mark.parametrize(
