@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -69,38 +71,54 @@ def read_channels(image: RawImage, file: str) -> list[RasLabels]:
     Raises:
         BadInputError: The file is not whole, or holds values other than whole numbers of 0 to 65535.
     """
-    return [_cut_out(image, stored) for stored in _read_compact(image, file)]
+    return [_put_together(image, parts) for parts in _read_parts(image, file)]
 
 
-def _cut_out(image: RawImage, stored: npt.NDArray[Any]) -> RasLabels:
+@dataclass(frozen=True)
+class _Part:
+    """What is labelled in one slab: where it begins in stored order, and its voxels."""
+
+    start: tuple[int, ...]
+    voxels: npt.NDArray[Any]
+
+    @property
+    def stop(self) -> tuple[int, ...]:
+        return tuple(a + n for a, n in zip(self.start, self.voxels.shape, strict=True))
+
+
+def _put_together(image: RawImage, parts: Sequence[_Part]) -> RasLabels:
     """The labelled part of a channel, in RAS+ order."""
-    counts = {number: count for number, count in sorted(id_counts(stored).items()) if number}
     reorientation = closest_ras(image.affine_ras_mm)
-    box = tight_box(stored) or ((0, 0),) * 3
-    inside = stored[tuple(slice(a, b) for a, b in box)]
-    crop = np.ascontiguousarray(reorientation.view(inside))
+    shape = reorientation.shape(image.shape)
+    if not parts:
+        return RasLabels(np.zeros((0, 0, 0), np.uint8), (0, 0, 0), shape, {})
+    low = np.min([part.start for part in parts], 0)
+    high = np.max([part.stop for part in parts], 0)
+    stored = np.zeros(high - low, np.result_type(*(part.voxels for part in parts)), order="F")
+    for part in parts:
+        stored[tuple(slice(a, b) for a, b in zip(part.start - low, part.stop - low, strict=True))] = part.voxels
     offset = [
-        image.shape[axis] - box[axis][1] if flip else box[axis][0]
+        image.shape[axis] - int(high[axis]) if flip else int(low[axis])
         for axis, flip in zip(reorientation.axes, reorientation.flips, strict=True)
     ]
-    where = (offset[0], offset[1], offset[2]) if crop.size else (0, 0, 0)
-    return RasLabels(crop, where, reorientation.shape(image.shape), counts)
+    counts = {number: count for number, count in sorted(id_counts(stored).items()) if number}
+    return RasLabels(np.ascontiguousarray(reorientation.view(stored)), (offset[0], offset[1], offset[2]), shape, counts)
 
 
-def _read_compact(image: RawImage, file: str) -> list[npt.NDArray[Any]]:
-    """Every channel in stored order, in the smallest unsigned type that holds it."""
+def _read_parts(image: RawImage, file: str) -> list[list[_Part]]:
+    """What is labelled in every channel, slab by slab, in the smallest unsigned type that holds it."""
     extent = image.shape[image.slab_axis]
     bounds = [(start, min(start + SLAB_PLANES, extent)) for start in range(0, extent, SLAB_PLANES)]
-    channels = [np.zeros(image.shape, np.uint8, order="F") for _ in range(image.n_channels)]
+    channels: list[list[_Part]] = [[] for _ in range(image.n_channels)]
     offenders = NO_OFFENDERS
     for slab in image.slabs(bounds):
         labels, offenders = compact_labels(slab.voxels, offenders)
-        whole = channels[slab.channel]
-        if labels.dtype.itemsize > whole.dtype.itemsize:
-            whole = channels[slab.channel] = whole.astype(labels.dtype, order="F")
-        where: list[slice] = [slice(None)] * 3
-        where[image.slab_axis] = slice(slab.start, slab.start + slab.voxels.shape[image.slab_axis])
-        whole[tuple(where)] = labels
+        box = tight_box(labels)
+        if box is not None:
+            start = [first for first, _ in box]
+            start[image.slab_axis] += slab.start
+            inside = labels[tuple(slice(*side) for side in box)]
+            channels[slab.channel].append(_Part(tuple(start), inside.copy(order="K")))
     if offenders:
         _refuse_values(offenders, file)
     return channels
@@ -130,21 +148,19 @@ def _refuse_unknown(spec: DatasetSpec, counts: dict[int, int], file: str) -> Non
 def hash_labels(labels: RasLabels) -> str:
     """Content hash of the whole label map, zeros included, in the type it is stored in."""
     content = ContentHash(labels.shape_ijk, labels.crop.dtype)
-    shape = labels.shape_ijk[::-1]
+    shape = np.array(labels.shape_ijk[::-1])
     low = np.array(labels.offset_ijk[::-1])
-    high = low + labels.crop.shape[::-1]
     crop = labels.crop.transpose(2, 1, 0)
-    for at in np.ndindex(*(-(-extent // HASH_BLOCK) for extent in shape)):
-        start = np.array(at) * HASH_BLOCK
+    high = low + crop.shape
+    touched = (range(a // HASH_BLOCK * HASH_BLOCK, b, HASH_BLOCK) for a, b in zip(low.tolist(), high.tolist(), strict=True))
+    for k, j, i in product(*touched):
+        start = np.array((k, j, i))
         stop = np.minimum(start + HASH_BLOCK, shape)
         first, last = np.maximum(start, low), np.minimum(stop, high)
-        place = (int(start[0]), int(start[1]), int(start[2]))
-        if (first >= last).any():
-            content.add_zeros(place, tuple(stop - start))
-            continue
-        block = np.zeros(stop - start, labels.crop.dtype)
+        block = np.zeros(stop - start, crop.dtype)
         block[_box(first - start, last - start)] = crop[_box(first - low, last - low)]
-        content.add(place, block)
+        content.add((k, j, i), block)
+    content.add_zeros()
     return content.hexdigest()
 
 

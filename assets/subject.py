@@ -55,6 +55,8 @@ class SubjectBuild:
         sealed: What those files hold, by step; they are on the disk.
         aside: One thread, in which files are sealed while others are still made.
         sealing: What it does, with the step it belongs to.
+        drawer: One thread, in which the preview is drawn while annotations are made.
+        drawing: The preview to come.
         tables: Table -> its rows; a step's own table has its name.
         volumes: The subject's `volumes` rows, computed now or before: what annotations are checked against.
         sources: The raw files.
@@ -69,6 +71,8 @@ class SubjectBuild:
     moved: dict[str, list[str]] = field(default_factory=dict)
     sealed: dict[str, tuple[FileRecord, ...]] = field(default_factory=dict)
     aside: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1, thread_name_prefix="seal"))
+    drawer: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1, thread_name_prefix="preview"))
+    drawing: Future[bytes] | None = None
     sealing: list[tuple[str, Future[tuple[FileRecord, ...]]]] = field(default_factory=list)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     volumes: pl.DataFrame = field(default_factory=pl.DataFrame)
@@ -97,7 +101,7 @@ def build_subject(
     """
     build = SubjectBuild(raw.subject, steps, staging)
     build.sealed = dict.fromkeys(steps, ())
-    with build.aside:
+    with build.aside, build.drawer:
         if "volumes" in steps:
             label_maps = _make_volumes(dataset, raw, build, synthetic=synthetic)
         else:
@@ -109,10 +113,9 @@ def build_subject(
                 _locate(dataset, raw, build)
             elif step != "volumes":
                 _annotate(dataset.spec, step, label_maps, build)
+        _keep_preview(build)
     for step, sealed in build.sealing:
         build.sealed[step] += sealed.result()
-    if build.preview:
-        build.moved["volumes"].append(preview_path(build.subject))
     return build
 
 
@@ -130,18 +133,18 @@ def _make_volumes(dataset: Dataset, raw: RawSubject, build: SubjectBuild, *, syn
     scans = [scan_path(raw.subject, scan.scan) for scan in raw.scans]
     build.moved["volumes"] = list(scans)
     build.begin("volumes", build.staging.seal, scans, made.written)
-    build.begin("volumes", _draw, build, made.label_maps)
+    build.drawing = build.drawer.submit(overlay_png, build.staging.folder, table, made.label_maps)
     _keep(build, "volumes", table, start)
     return made.label_maps
 
 
-def _draw(build: SubjectBuild, label_maps: list[LabelMap]) -> tuple[FileRecord, ...]:
-    """The preview, drawn and sealed while the annotations are made."""
-    build.preview = overlay_png(build.staging.folder, build.volumes, label_maps)
-    if not build.preview:
-        return ()
-    build.staging.write_bytes(preview_path(build.subject), build.preview)
-    return build.staging.seal([preview_path(build.subject)])
+def _keep_preview(build: SubjectBuild) -> None:
+    build.preview = build.drawing.result() if build.drawing is not None else b""
+    if build.preview:
+        path = preview_path(build.subject)
+        build.staging.write_bytes(path, build.preview)
+        build.moved["volumes"].append(path)
+        build.begin("volumes", build.staging.seal, [path])
 
 
 def _sources(raw: RawSubject, made: SubjectVolumes) -> tuple[SourceRecord, ...]:

@@ -128,7 +128,7 @@ def _reorient_in_float(source: Path, target: Path) -> None:
 
 
 def lean(image: Path, labels: Path, out: Path, lesions: tuple[int, ...]) -> None:
-    """The whole subject with integers kept, one load, and scipy per slice on uint8; files as `published` leaves them."""
+    """The whole subject with integers kept, one load, and scipy per slice on bytes; files as `published` leaves them."""
     _reorient(image, out / "imaging.nii.gz")
     mask = _reorient(labels, out / "segmentation.nii.gz")
     values = np.asarray(mask.dataobj)
@@ -145,23 +145,40 @@ def _reorient(source: Path, target: Path) -> Any:
 
 
 def lean_components(labels: Array, lesions: tuple[int, ...], zooms: tuple[float, ...]) -> int:
-    """Components, boxes, pixel counts, and ellipses of lesion components; returns how many components there are."""
-    total = 0
-    for axis, _, pixels in slices(labels):
-        if not pixels.any():
-            continue
-        spacing = np.array([z for n, z in enumerate(zooms) if n != axis])
-        for label in np.flatnonzero(np.bincount(pixels.ravel())[1:]) + 1:
-            marked, count = ndimage.label(pixels == label)
-            boxes = ndimage.find_objects(marked)
-            sizes = np.bincount(marked.ravel(), minlength=count + 1)
-            total += count
-            if label not in lesions:
-                continue
-            for number, box in enumerate(boxes, 1):
-                if sizes[number] >= LEAST_PIXELS:
-                    _ellipse(marked[box] == number, spacing)
-    return total
+    """Components, boxes, pixel counts, and ellipses of lesion components, slice by slice; how many components there are."""
+    return sum(
+        _lean_components(pixels[box] == label, _in_plane(zooms, axis), is_lesion=label in lesions)
+        for axis, _, pixels in slices(labels)
+        for label, box in _boxes(pixels)
+    )
+
+
+def cropped_components(labels: Array, lesions: tuple[int, ...], zooms: tuple[float, ...]) -> int:
+    """The same with each label cut out of the volume first, so that only slices of its box are looked at."""
+    return sum(
+        _lean_components(mask, _in_plane(zooms, axis), is_lesion=label in lesions)
+        for label, box in _boxes(labels)
+        for axis, _, mask in slices(labels[box] == label)
+        if mask.any()
+    )
+
+
+def _boxes(labels: Array) -> Iterator[tuple[int, tuple[slice, ...]]]:
+    """The labels that occur, each with its box."""
+    return ((label, box) for label, box in enumerate(ndimage.find_objects(labels), 1) if box is not None)
+
+
+def _in_plane(zooms: tuple[float, ...], axis: int) -> Array:
+    return np.array([z for n, z in enumerate(zooms) if n != axis])
+
+
+def _lean_components(mask: Array, spacing: Array, *, is_lesion: bool) -> int:
+    marked, count = ndimage.label(mask)
+    for number, box in enumerate(ndimage.find_objects(marked), 1):
+        inside = marked[box] == number
+        if np.count_nonzero(inside) >= LEAST_PIXELS and is_lesion:
+            _ellipse(inside, spacing)
+    return int(count)
 
 
 class Floor:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -51,10 +51,12 @@ class ContentHash:
             place = tuple(n + start // HASH_BLOCK for n, start in zip(at, start_kji, strict=True))
             self._blocks[place] = sha256(np.ascontiguousarray(part, self._dtype).data).digest()
 
-    def add_zeros(self, start_kji: tuple[int, int, int], shape_kji: Sequence[int]) -> None:
-        """Add one block in which every voxel is zero; its digest is computed once per shape and type."""
-        place = tuple(start // HASH_BLOCK for start in start_kji)
-        self._blocks[place] = _digest_of_zeros(prod(int(n) for n in shape_kji) * self._dtype.itemsize)
+    def add_zeros(self) -> None:
+        """Take every block that has not been added for zero; a digest is computed once per size."""
+        for place in product(*(range(-(-n // HASH_BLOCK)) for n in self._shape)):
+            if place not in self._blocks:
+                sides = (min(HASH_BLOCK, n - HASH_BLOCK * at) for at, n in zip(place, self._shape, strict=True))
+                self._blocks[place] = _digest_of_zeros(prod(sides) * self._dtype.itemsize)
 
     def hexdigest(self) -> str:
         """The hash, once every block has been added.
