@@ -152,6 +152,8 @@ class LabelsSource(FileSource):
         structures: With `dicom`: name in the file -> label id, for names that are no label's.
         others: With `dicom`: what holds for structures that stand for no label.
         masks: Pattern with `{label}`, which reads as the `file` (or the name) of one of the spec's labels.
+        page_tag: Number of the TIFF tag in which a page names the label whose binary mask it is, for a file of many masks;
+            pages without it are left.
         one_hot: The channels of the file are binary masks, in order of the label ids.
         at_least: For a map of probabilities: the least value that counts as inside, as label 1.
         nonzero_is: The label id of every value but 0, for a map of one structure.
@@ -166,6 +168,7 @@ class LabelsSource(FileSource):
     structures: dict[str, int] = Field(default_factory=dict)
     others: Literal["error", "leave"] = "error"
     masks: Patterns = ()
+    page_tag: int | None = Field(default=None, gt=0, lt=1 << 16)
     one_hot: bool = False
     at_least: float | None = None
     nonzero_is: int | None = None
@@ -186,7 +189,15 @@ class LabelsSource(FileSource):
             raise ValueError("a label map is read from one of `path`, `masks` and `dicom`")
         if any("{label}" not in pattern for pattern in self.masks):
             raise ValueError(f"a pattern of masks names {{label}}: {self.masks}")
+        others = (self.one_hot, self.values, self.nonzero_is is not None, self.key, self.plane is not None)
+        if self.page_tag is not None and (not self.path or any(others)):
+            raise ValueError("`page_tag` goes with `path`, without `one_hot`, `values`, `nonzero_is`, `key` and `plane`")
         return self
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether it is put together of binary masks."""
+        return bool(self.masks) or self.one_hot or self.page_tag is not None
 
     @model_validator(mode="after")
     def _of_a_series(self) -> Self:

@@ -22,6 +22,7 @@ from assets.image_stream import StoredImage, store_image
 from assets.label_maps import RasLabels, hash_labels, read_channels, read_labels
 from assets.masks import as_mask, merged
 from assets.opened import Opened, open_on_grid, open_source, require_same_grid
+from assets.pages import open_pages
 from assets.raw import LabelFile, RawScan, RawSubject
 from assets.repairs import repaired
 from assets.spec import DatasetSpec
@@ -32,7 +33,7 @@ from resources.findings import BadInputError, Code, Finding, Severity, finding
 from resources.geometry import grid_distance_voxels, spacing_mm
 from resources.layout import labels_path, safe_name, scan_path, series_path
 from resources.ome_zarr import slab_bounds, write_hierarchy, write_labels
-from resources.readers.image import SourceFile
+from resources.readers.image import RawImage, SourceFile
 
 Task = Callable[[], None]
 
@@ -95,6 +96,7 @@ class _ScanBuilder:
     Attributes:
         series: Series name -> its file; the channels of one file share it.
         masks: Label map name -> its files.
+        pages: Label map name -> whose masks the pages of its file are.
         labels: Label map name -> what was read.
         read: Files whose last byte has been asked for.
     """
@@ -108,6 +110,7 @@ class _ScanBuilder:
     made: SubjectVolumes
     series: dict[str, Opened] = field(default_factory=dict)
     masks: dict[str, list[Opened]] = field(default_factory=dict)
+    pages: dict[str, list[LabelFile]] = field(default_factory=dict)
     labels: dict[str, RasLabels] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
 
@@ -207,18 +210,27 @@ class _ScanBuilder:
     def _open_labels(self, name: str) -> None:
         source = self.spec.layout.labels[name]
         expected = len(self.spec.labels) if source.one_hot else 1
-        opened = []
-        for file in self.scan.labels[name]:
-            image = open_source(self.raw_root, file.path, source)
-            self.made.findings += image.findings
-            if source.at_least is not None:
-                image = at_least(image, source.at_least, file.path)
+        opened: list[Opened] = []
+        for file, stored in self._label_files(name, source):
+            self.made.findings += stored.findings
+            image = stored if source.at_least is None else at_least(stored, source.at_least, file.path)
             if is_coloured(image) and not source.one_hot:
                 image = as_grey(image, file.path)
             opened.append(Opened.of(file.path, image))
             what = f"{expected}, one per label, are expected" if source.one_hot else "one is expected"
             self._require_channels(opened[-1], expected, what)
         self.masks[name] = opened
+
+    def _label_files(self, name: str, source: LabelsSource) -> Iterator[tuple[LabelFile, RawImage]]:
+        if source.page_tag is None:
+            for file in self.scan.labels[name]:
+                yield file, open_source(self.raw_root, file.path, source)
+            return
+        (whole,) = self.scan.labels[name]
+        self.pages[name] = []
+        for file, image in open_pages(self.spec, self.raw_root, whole.path, source):
+            self.pages[name].append(file)
+            yield file, image
 
     def _open_structures(self, name: str) -> None:
         from assets.whole_series import open_structures  # noqa: PLC0415 - loads pydicom, which takes a second
@@ -257,8 +269,8 @@ class _ScanBuilder:
 
     def _read_labels(self, name: str) -> None:
         source, files = self.spec.layout.labels[name], self.masks[name]
-        if source.masks or source.one_hot:
-            labels = self._merge(source, self.scan.labels[name], files)
+        if source.in_parts:
+            labels = self._merge(source, self.pages.get(name, self.scan.labels[name]), files)
         else:
             self.read.add(files[0].path)
             labels = read_labels(self.spec, source, files[0].image, files[0].path)
@@ -349,7 +361,7 @@ class _ScanBuilder:
     def _row(
         self, files: Sequence[Opened], series: str, kind: str, labels: str | None, path: str, dtype: str, content: str
     ) -> dict[str, Any]:
-        sources = [source for opened in files for source in opened.image.sources]
+        sources = list({source.path: source for opened in files for source in opened.image.sources}.values())
         return {
             "dataset": self.spec.slug,
             "subject": self.subject,
@@ -376,4 +388,4 @@ def _grid_offset(image: Opened, label: Opened) -> float:
 
 def _file_of(files: Sequence[Opened]) -> str:
     """What a finding about a label map names: its file, or the folder of its masks."""
-    return files[0].path if len(files) == 1 else Path(files[0].path).parent.as_posix()
+    return files[0].path if len({file.path for file in files}) == 1 else Path(files[0].path).parent.as_posix()

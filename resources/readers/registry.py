@@ -17,6 +17,7 @@ from resources.readers.dicom import door as dicom
 from resources.readers.image import RawImage
 from resources.readers.isolated import isolated
 from resources.readers.source import RawFile, ReadOptions, examine, renamed
+from resources.readers.tiff_structure import TaggedPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,20 @@ def list_arrays(path: Path, *, name: str | None = None) -> tuple[ArrayInfo, ...]
     file = examine(path, name or path.name)
     arrays = _reader_of(file).arrays
     return arrays(file) if arrays else ()
+
+
+def tagged_pages(path: Path, tag: int, *, name: str | None = None) -> tuple[TaggedPage, ...]:
+    """The pages of a TIFF file that have a tag of this number; their keys open the series they are in.
+
+    Raises:
+        BadInputError: The file cannot be used, or is no TIFF file.
+    """
+    file = examine(path, name or path.name)
+    reader = _reader_of(file)
+    if reader.name != "TIFF":
+        raise file.bad(Code.WRONG_MAGIC, f"only TIFF files have pages with tags; this is one of {reader.name}")
+    found: tuple[TaggedPage, ...] = isolated("tiff", "tagged_pages")(file, tag)
+    return found
 
 
 def companions(path: Path) -> tuple[Path, ...]:

@@ -1,7 +1,8 @@
 """Reads TIFF and BigTIFF through tifffile: pages, tiles, planes, palettes, floats, OME, ImageJ and LSM stacks.
 
 A file of several pictures of one kind is one array; one with several kinds needs a key, the number or name of the series.
-`index` behind it (or alone) asks for the indices of a palette picture. What is declared min-is-white is not inverted.
+`index` behind it (or alone) asks for the indices of a palette picture. `pages/` before it groups the pages by their kind
+alone, where the file says that each is a picture of its own. What is declared min-is-white is not inverted.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from resources.readers.layout import PAGE, Layout
 from resources.readers.picture import INDEX
 from resources.readers.source import RawFile, ReadOptions
 from resources.readers.tiff_scale import scale_of
-from resources.readers.tiff_structure import count_pages
+from resources.readers.tiff_structure import TaggedPage, count_pages
 
 MOST_EXPANSION = 1 << 16
 """zstd, which expands most, spends at least 4 bytes on a block of 128 KiB."""
+
+PAGES = "pages/"
+"""Before the number of a series in a key: pages are grouped by their kind, not as the file tells."""
 
 _LETTERS = {"X": "x", "Y": "y", "Z": "z", "T": "t", "C": "c", "S": "c"}
 _TAKEN = frozenset({
@@ -48,7 +52,8 @@ def open_tiff(file: RawFile, options: ReadOptions) -> RawImage:
     key, _, tail = (options.key or "").rpartition("/")
     index = tail == INDEX
     key = key if index else options.key or ""
-    with opened(file, options) as content, _session(content, file) as tif:
+    as_told, key = not key.startswith(PAGES), key.removeprefix(PAGES)
+    with opened(file, options) as content, _session(content, file, as_told=as_told) as tif:
         number = _chosen(tif, file, key)
         series = _Series.of(tif, number, content_size(content), file, options, index=index)
         findings = series.findings
@@ -56,12 +61,37 @@ def open_tiff(file: RawFile, options: ReadOptions) -> RawImage:
 
     @contextmanager
     def array() -> Iterator[_Pixels]:
-        with opened(file, options) as again, _session(again, file) as tif:
+        with opened(file, options) as again, _session(again, file, as_told=as_told) as tif:
             yield _Pixels(_Decoder(tif.series[number], file), series.table)
 
     layout = Layout.of(options.axes or series.axes, series.extents, file)
     spacing = (scale[0], scale[1], scale[2] if layout.third_axis == "space" and layout.third is not None else None)
     return array_image(StoredArray(file, series.stored, layout, array), "TIFF", findings=findings, spacing=spacing)
+
+
+def tagged_pages(file: RawFile, tag: int) -> tuple[TaggedPage, ...]:
+    """The pages of a TIFF file that have a tag, in their order.
+
+    Args:
+        file: The file.
+        tag: Number of the tag.
+
+    Raises:
+        BadInputError: The file cannot be decoded.
+    """
+    found = []
+    with opened(file, ReadOptions()) as content, _session(content, file, as_told=False) as tif:
+        for number, series in enumerate(tif.series):
+            for place, page in enumerate(series.pages):
+                value = None if page is None else tif.pages.get(page.index, validate=False).aspage().tags.valueof(tag)
+                if value is not None:
+                    found.append(TaggedPage(f"{PAGES}{number}", place, _text(value)))
+    return tuple(found)
+
+
+def _text(value: object) -> str:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return text.strip("\0 \t\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +181,15 @@ def _lazily(series: TiffPageSeries, index: tuple[int | slice, ...]) -> npt.NDArr
 
 
 @contextmanager
-def _session(content: BinaryIO, file: RawFile) -> Iterator[TiffFile]:
-    """The open file, with all the pages it promises; what tifffile raises meanwhile comes as `BadInputError`."""
+def _session(content: BinaryIO, file: RawFile, *, as_told: bool = True) -> Iterator[TiffFile]:
+    """The open file, with all the pages it promises; what tifffile raises meanwhile comes as `BadInputError`.
+
+    Its series are those that tifffile's own notes in the file tell of, or simply the pages of one kind.
+    """
     pages = count_pages(content, file)
     content.seek(0)
     try:
-        with TiffFile(content, _multifile=False) as tif:
+        with TiffFile(content, _multifile=False, is_shaped=None if as_told else False) as tif:
             if len(tif.pages) != pages and not tif.is_stk:
                 raise file.bad(Code.BAD_HEADER, f"the TIFF file has {pages} directories, {len(tif.pages)} of them can be read")
             yield tif

@@ -22,6 +22,21 @@ _CLASSIC_REACH = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
+class TaggedPage:
+    """A page of a TIFF file that has a certain tag.
+
+    Attributes:
+        series: Key of the series it is in.
+        place: Which one of the series it is, counted from 0.
+        text: What the tag says.
+    """
+
+    series: str
+    place: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Format:
     """Byte order, and the layout of numbers, entries and offsets in classic TIFF or BigTIFF."""
 

@@ -100,6 +100,7 @@ from tests.data_makers.mds_origin import (
     mds_microus_prostate,
     mds_organoid_mri,
     mds_pbc_brain,
+    mds_placenta_hsi,
     mds_retinal_avm,
 )
 from tests.data_makers.mds_tcia import (
@@ -253,6 +254,7 @@ __all__ = [
     "mds_organoid_mri",
     "mds_pancreas_mri",
     "mds_pbc_brain",
+    "mds_placenta_hsi",
     "mds_plethora",
     "mds_poag_oct",
     "mds_prostate_mri",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from tifffile import TiffWriter
 
 from resources.phantoms import draw_labels, draw_values, write_nifti
 from tests.data_makers.czi_files import write_czi
@@ -13,7 +15,7 @@ from tests.data_makers.made import MadePicture, MadeScan, MadeSubject, by_name
 from tests.data_makers.mds_manifest import write_manifest
 from tests.data_makers.metaimage_files import write_metaimage
 from tests.data_makers.nifti_sets import APPLE_DOUBLE, lattice, nested, small_grid, write_images, write_unread
-from tests.data_makers.pictures import as_stored, photo, shades, write_mat
+from tests.data_makers.pictures import as_stored, photo, shades, write_envi, write_mat
 
 
 def mds_microus_prostate(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
@@ -199,3 +201,65 @@ def mds_organoid_mri(raw_root: Path) -> dict[str, MadeSubject]:
     write_unread(annotations / "MRI_ground_truth_cyst_locations" / "org1_0518.npy")
     write_manifest(raw_root, [scan.series["mr"] for scan in made[0].scans])
     return by_name(made)
+
+
+PLACENTA = ["Artery", "Artery, ICG", "Blue dye", "ICG", "Red dye", "Specular reflection", "Stroma", "Stroma, ICG", "Suture",
+            "Umbilical cord", "Vein"]  # fmt: skip
+
+
+def mds_placenta_hsi(raw_root: Path) -> dict[str, MadeSubject]:
+    """Two dyes and three placentas; masks of some with a picture before them; the last without what was measured."""
+    data = raw_root / "data"
+    groups = {
+        "DS1": ("Dye samples", ["Blue dye", "Red dye"]),
+        "DS2": ("Dye samples", ["ICG"]),
+        "P001": ("Placenta P001 - P006 no dye", ["Vein", "Artery", "Specular reflection", "Stroma", "Suture", "Umbilical cord"]),
+        "P054": ("Placenta P054 - P077 ICG", ["Artery, ICG", "Stroma, ICG"]),
+        "P055": ("Placenta P054 - P077 ICG", ["Vein"]),
+    }
+    made: dict[str, MadePicture] = {}
+    for number, (name, (group, marked)) in enumerate(groups.items()):
+        made[name] = scan = _spectral(data / group, name, number, marked, preview=number % 2 == 0)
+        if name != "P055":
+            rows = shades(16, 20, number + 5, channels=5, dtype=np.uint16)
+            series = {**scan.series, "raw": write_envi(data / "Raw measurement data" / f"{name}.dat", rows)}
+            made[name] = replace(scan, series=series, pixels={**scan.pixels, "raw": as_stored(rows)})
+        write_unread(data / group / f"{name}.csv", content=b"label,x,y\n")
+    write_envi(data / "Raw measurement data" / "RP1W1.dat", shades(16, 20, 9, channels=5, dtype=np.uint16))
+    for name in ("definitions.json", "definitions.txt", "white reference reflectance.txt", "read_mtiff.m", "read_stiff.m"):
+        write_unread(data / name, content=b"{}")
+    write_manifest(
+        raw_root,
+        [made["DS1"].series["preview"], made["DS2"].series["preview"], *(made[name].series["raw"] for name in ("P001", "P054"))],
+    )
+    return by_name([MadeSubject(name, (scan,)) for name, scan in made.items()])
+
+
+def _spectral(folder: Path, name: str, number: int, marked: list[str], *, preview: bool) -> MadePicture:
+    """An image of four bands as spectral TIFF, and its masks; every third pixel of the first mask belongs to the second, too."""
+    rows, columns = 16, 20
+    seen = shades(rows, columns, number, channels=3)
+    cube = shades(rows, columns, number + 3, channels=4).astype(np.float32) / 250
+    inside = {text: np.zeros((rows, columns), bool) for text in marked}
+    for place, text in enumerate(marked):
+        inside[text][2 * place : 2 * place + 2, 3:17] = True
+    if len(marked) > 1:
+        inside[marked[1]][0, 3:17:3] = True
+    ids = np.zeros((rows, columns), np.uint8)
+    for label in sorted((PLACENTA.index(text) + 1 for text in marked), reverse=True):
+        ids[inside[PLACENTA[label - 1]]] = label
+    folder.mkdir(parents=True, exist_ok=True)
+    with TiffWriter(folder / f"{name}.tif") as file:
+        file.write(seen, photometric="rgb")
+        for band in range(4):
+            file.write(cube[..., band], photometric="minisblack")
+    with TiffWriter(folder / f"{name}, masks.tif") as file:
+        if preview:
+            file.write(seen, photometric="rgb")
+        for text in marked:
+            tags = [(65001, "s", 0, text, True)]
+            file.write(inside[text], photometric="minisblack", contiguous=False, extratags=tags)
+    image = folder / f"{name}.tif"
+    series = {"preview": image, "cube": image}
+    pixels = {"preview": as_stored(seen), "cube": as_stored(cube)}
+    return MadePicture(series, pixels, {"tissue": (folder / f"{name}, masks.tif",)}, as_stored(ids))

@@ -73,13 +73,24 @@ def write_npy(path: Path, array: Array) -> Array:
 def write_npz(path: Path, **arrays: Array) -> None:
     """Write arrays as compressed NPZ."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, **arrays)
+    np.savez_compressed(path, allow_pickle=False, **arrays)
 
 
 def write_mat(path: Path, arrays: Mapping[str, Array]) -> None:
     """Write arrays as MATLAB 5 file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     savemat(path, dict(arrays), do_compression=True)
+
+
+def write_envi(path: Path, bands: Array) -> Path:
+    """Write `[row, column, band]` of whole numbers of 16 bits as ENVI, line by line; the header lies beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows, columns, n = bands.shape
+    said = {"samples": columns, "lines": rows, "bands": n, "data type": 12, "interleave": "bil", "byte order": 0}
+    text = "".join(f"{name} = {value}\n" for name, value in said.items())
+    path.with_suffix(".hdr").write_text(f"ENVI\n{text}")
+    path.write_bytes(bands.astype("<u2").transpose(0, 2, 1).tobytes())
+    return path
 
 
 def photo(

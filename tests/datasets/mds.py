@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from assets.classes import classes_table
 from assets.objects import objects_table
 from resources.readers.dicom.tags import read_tag
+from resources.readers.registry import companions
 from tests.data_makers import MadePicture, MadeSubject
 from tests.datasets.built import Built, Miniature, build, check_found, make, reasons
 
@@ -27,7 +28,9 @@ def check(slug: str, root: Path) -> Built:
 def check_layout(miniature: Miniature) -> None:
     """Every made file is used as made, and there is a reason for every other one."""
     paths = {path.relative_to(miniature.raw_root).as_posix() for path in miniature.raw_root.rglob("*") if path.is_file()}
-    check_found(miniature, dict.fromkeys(paths - {miniature.path(path) for path in _used(miniature)}, ""))
+    used = [path for one in _used(miniature) for path in (one, *companions(one))]
+    named = {miniature.path(path) for path in used}
+    check_found(miniature, dict.fromkeys(paths - named, ""), also_used=named)
 
 
 def _used(miniature: Miniature) -> Iterator[Path]:
@@ -37,7 +40,7 @@ def _used(miniature: Miniature) -> Iterator[Path]:
             yield from (path for files in scan.labels.values() for path in files)
 
 
-def pictures(made: dict[str, MadeSubject]) -> Iterator[tuple[str, MadePicture]]:
+def pictures(made: Mapping[str, MadeSubject]) -> Iterator[tuple[str, MadePicture]]:
     """Every scan that is given by its pixels, and whose it is."""
     for name, one in made.items():
         yield from ((name, scan) for scan in one.scans if isinstance(scan, MadePicture))

@@ -14,7 +14,7 @@ from resources.readers.dicom.tags import read_tag
 from tests.datasets.built import CATALOG, build, check_built, make
 from tests.datasets.mds import check, check_layout
 
-PICTURES = ["mds_elastography", "mds_huang_liver", "mds_organoid_mri", "mds_retinal_avm"]
+PICTURES = ["mds_elastography", "mds_huang_liver", "mds_organoid_mri", "mds_placenta_hsi", "mds_retinal_avm"]
 
 
 @pytest.mark.parametrize("slug", PICTURES)
@@ -58,3 +58,11 @@ def test_a_mouse_is_one_however_its_section_is_stained(tmp_path: Path) -> None:
 def test_all_pictures_of_the_case_study_are_of_one_patient(tmp_path: Path) -> None:
     miniature = make("mds_retinal_avm", tmp_path)
     assert len(set(people(miniature.spec, miniature.raw_root, list(miniature.made)).values())) == 1
+
+
+def test_the_masks_of_one_file_come_from_that_file_alone(tmp_path: Path) -> None:
+    built = build(make("mds_placenta_hsi", tmp_path).spec, tmp_path)
+    (row,) = built.rows("volumes", "P001").filter(kind="labels").to_dicts()
+    assert row["source_paths"] == ["data/Placenta P001 - P006 no dye/P001, masks.tif"]
+    (said,) = [f for f in built.manifests["P001"].findings if f.code == "overlapping-masks"]
+    assert said.file == row["source_paths"][0]

@@ -12,9 +12,11 @@ import pytest
 import tifffile
 from PIL import Image
 
-from resources.findings import Code
+from resources.findings import BadInputError, Code
 from resources.readers import tiff
+from resources.readers.registry import tagged_pages
 from resources.readers.source import ReadOptions, examine
+from resources.readers.tiff_structure import TaggedPage
 from tests.readers.makers import bounds, codes, voxels
 from tests.readers.pictures import collect, damaged, opened, read_or_refuse, refused, rows_columns
 
@@ -131,6 +133,39 @@ def test_several_series_need_a_key(tmp_path: Path) -> None:
     assert "(20, 30)" in str(error)
     np.testing.assert_array_equal(rows_columns(opened(tmp_path / "b.tif", key="1")), other)
     assert refused(tmp_path / "b.tif", key="7").finding.code == Code.NO_SUCH_ARRAY
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_pages_of_one_kind_are_one_stack_whatever_the_file_says(tmp_path: Path, told: bool) -> None:
+    preview, bands = noise((20, 30, 3)), noise((4, 20, 30))
+    path = tmp_path / "a.tif"
+    with tifffile.TiffWriter(path) as file:
+        for page, kind in [(preview, "rgb"), *((band, "minisblack") for band in bands)]:
+            file.write(page, photometric=kind, metadata={} if told else None)
+    np.testing.assert_array_equal(rows_columns(opened(path, key="pages/0")), preview)
+    stack = opened(path, key="pages/1", axes="cyx")
+    assert (stack.shape, stack.n_channels) == ((30, 20, 1), 4)
+    np.testing.assert_array_equal(rows_columns(stack), np.moveaxis(bands, 0, -1))
+    assert (opened(path, key="1").n_channels, opened(path, key="1").shape) == (1, (30, 20, 1 if told else 4))
+    assert refused(path, key="pages/7").finding.code == Code.NO_SUCH_ARRAY
+
+
+def test_pages_with_a_tag_are_found_by_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "a.tif"
+    with tifffile.TiffWriter(path) as file:
+        file.write(noise((20, 30, 3)), photometric="rgb")
+        file.write(noise((20, 30)))
+        for text in ("vein", "r\u00e9d".encode()):
+            file.write(noise((20, 30)), contiguous=False, extratags=[(65001, 1 if isinstance(text, bytes) else 2, 0, text, True)])
+    assert tagged_pages(path, 65001) == (TaggedPage("pages/1", 1, "vein"), TaggedPage("pages/1", 2, "r\u00e9d"))
+    assert tagged_pages(path, 65002) == ()
+    Image.fromarray(noise((20, 30))).save(tmp_path / "a.png")
+    with pytest.raises(BadInputError, match="only TIFF files"):
+        tagged_pages(tmp_path / "a.png", 65001)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(BadInputError) as told:
+        tagged_pages(path, 65001)
+    assert told.value.finding.code in {Code.TRUNCATED, Code.BAD_HEADER}
 
 
 def test_a_pyramid_is_its_largest_level(tmp_path: Path) -> None:
