@@ -106,10 +106,11 @@ FIELDS = ("loads", "source", "pairing", "task", "classes", "names")
 
 
 def total(scores: list[Score]) -> str:
+    wrong = sum(bool(s.said) and not s.task for s in scores)
     parts = [f"{name} {sum(getattr(s, name) for s in scores)}" for name in FIELDS]
-    return (
-        f"{len(scores)} layouts; {', '.join(parts)}; source, pairing, task and classes together {sum(s.all_four for s in scores)}"
-    )
+    together = sum(s.all_four for s in scores)
+    counts = ", ".join(parts)
+    return f"{len(scores)} layouts; {counts}; source, pairing, task and classes together {together}; wrong task said {wrong}"
 
 
 def score(spec: DatasetSpec) -> Score:
@@ -185,7 +186,8 @@ def paired(spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, tree: RawTree)
 
 def tables(spec: DatasetSpec) -> set[str]:
     told = [spec.classes.table.file] if spec.classes and spec.classes.table else []
-    return set(told + (list(spec.objects.file) if spec.objects else []))
+    beside = [re.sub(r"\{[a-z_]+\}", "*", name) for name in (spec.objects.file if spec.objects else ())]
+    return {re.sub(r"\*[_-]?(?:\*)+", "*", name.rpartition("/")[2]) for name in (*told, *beside)}
 
 
 def plain(name: str) -> str:

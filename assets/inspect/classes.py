@@ -81,7 +81,7 @@ def _is_numbered_folder(part: Part, variable: Variable) -> bool:
     if not inside or not others or len(variable.distinct) > 6 or max(map(len, variable.distinct)) > 1:
         return False
     at = inside[0]
-    return row[at + 1].text == "/" and at > 1 and row[at - 1].text in "-_" and len(group.paths) > 2 * len(variable.distinct)
+    return row[at + 1].text == "/" and at > 1 and row[at - 1].text in "-_" and len(group.paths) > len(variable.distinct)
 
 
 def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ClassRule | None:

@@ -110,7 +110,9 @@ def _labels(source: Source, planned: Plan) -> Any:
     if source.part.role == "structures":
         return {"masks": text, "overlap": "lower id wins", "absent": "empty"}
     more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
-    if planned.binary:
+    if source.at_least is not None:
+        more["at_least"] = source.at_least
+    elif planned.binary:
         more["nonzero_is"] = 1
     if source.channels:
         more["one_hot"] = True

@@ -56,7 +56,8 @@ class Group:
         columns: dict[tuple[str, ...], list[int]] = {}
         for position, token in enumerate(self.rows[0]):
             values = tuple(row[position].text for row in self.rows)
-            if token.kind in _VARY and len(set(values)) > 1:
+            alone = len(self.rows) == 1 and token.kind in ("number", "id")
+            if alone or (token.kind in _VARY and len(set(values)) > 1):
                 columns.setdefault(values, []).append(position)
         return tuple(Variable(self.rows[0][at[0]].kind, tuple(at), values) for values, at in columns.items())
 

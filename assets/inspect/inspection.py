@@ -196,6 +196,8 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
     ids, seen = label_rules.ids_of(first.part, opener, first.key)
     if first.channels:
         ids, seen = tuple(range(1, first.channels + 1)), f"channels of the array {first.key!r}"
+    elif first.at_least is not None:
+        ids, seen = (1,), f"values from 0 to 1 of {first.part.group.paths[0]}; the level is a guess"
     elif len(ids) == 1:
         ids, planned = (1,), replace(planned, binary=True)
     described = (path for part in found.parts if part.role == "text" for path in part.group.paths if path.endswith(".json"))

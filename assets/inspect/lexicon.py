@@ -39,7 +39,7 @@ MODALITIES: tuple[tuple[str, str], ...] = (
     ("fundus", "Fundus"),
     ("retina", "Fundus"),
     ("ultraso", "Ultrasound"),
-    ("echo", "Ultrasound"),
+    ("echocardi", "Ultrasound"),
     ("bmode", "Ultrasound"),
     ("histolog", "Microscopy"),
     ("histopath", "Microscopy"),

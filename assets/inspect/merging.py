@@ -114,7 +114,7 @@ def _may_be_class(group: Group, level: int) -> bool:
     text = "".join(token.text for token in folder)
     if any(token.kind == "id" or (token.kind == "number" and len(token.text) > 2) for token in folder):
         return False
-    constant = all(not set(variable.at) & set(range(*span)) for variable in group.variables)
+    constant = len(group.rows) == 1 or all(not set(variable.at) & set(range(*span)) for variable in group.variables)
     return constant and not set(words(text)) & _RESERVED and any(token.kind in ("word", "free") for token in folder)
 
 

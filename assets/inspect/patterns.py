@@ -50,6 +50,8 @@ def stretches(group: Group, fields: Mapping[str, Sequence[int]]) -> list[Stretch
 def endings_apart(group: Group, where: Sequence[Stretch]) -> tuple[str, ...]:
     """The pattern of a group, once for every spelling of the ending of its names."""
     endings = sorted({row[-1].text for row in group.rows}) if group.ending else [""]
+    if any(stretch.end == len(group.rows[0]) for stretch in where):
+        return (pattern(group, where),)
     parts = [Group(tuple(row for row in group.rows if not ending or row[-1].text == ending)) for ending in endings]
     if len(parts) == 1:
         return (pattern(group, where),)
@@ -59,7 +61,7 @@ def endings_apart(group: Group, where: Sequence[Stretch]) -> tuple[str, ...]:
 
 def pattern(group: Group, where: Sequence[Stretch]) -> str:
     """The pattern; what varies and is no field is `*`."""
-    varying = {at for variable in group.variables for at in variable.at}
+    varying = {at for variable in group.variables for at in variable.at} if len(group.rows) > 1 else set()
     at_field = {s.start: s for s in where}
     text, position = "", 0
     while position < len(group.rows[0]):

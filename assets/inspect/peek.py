@@ -50,6 +50,11 @@ class Peek:
     trouble: str = ""
 
     @property
+    def is_probability(self) -> bool:
+        """Whether it holds many values from 0 to 1, both of them among these."""
+        return self.values is None and self.low == 0 and 0.5 < self.high <= 1
+
+    @property
     def is_mask(self) -> bool:
         """Whether it holds few whole numbers, 0 among them."""
         return self.values is not None and len(self.values) > 1 and self.values[0] == 0

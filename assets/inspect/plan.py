@@ -30,6 +30,7 @@ class Source:
         where: Where the fields stand in their paths.
         key: Which array of a container.
         axes: Order of its axes.
+        at_least: For a map of probabilities, what counts as inside.
         channels: How many masks of structures its channels are; 0 where it has none.
         of: The series a label map belongs to, where it is not all.
     """
@@ -41,6 +42,7 @@ class Source:
     axes: str = ""
     of: str = ""
     channels: int = 0
+    at_least: float | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,8 @@ def _with_twins(
     for twin in twins:
         image = _split_series(twin.image, _translated(fields, reference, twin.image))
         mask = _split_series(twin.mask, _translated(fields, reference, twin.mask))
-        if len(image) == len(mask) == 1:
+        asked = {stretch.field for stretch in series[0].where}
+        if len(image) == len(mask) == 1 and all({s.field for s in one[0].where} == asked for one in (image, mask)):
             found.append((image[0], mask[0]))
     named = _named([image for image, _ in found])
     masks = [replace(mask, name=f"mask_{image.name}", of=image.name) for image, (_, mask) in zip(named, found, strict=True)]
@@ -252,7 +255,8 @@ def _label_sources(pair: Pair, reference: Part, fields: Mapping[str, list[int]])
         return [Source("structures", mask, tuple(where))] if where and not _extra(pair) else []
     sources = _split_series(mask, own)
     names = ["mask"] if len(sources) == 1 else [f"mask_{_plain(source.part.name)}" for source in sources]
-    return [replace(source, name=name) for source, name in zip(sources, names, strict=True)]
+    level = 0.5 if any(peek.is_probability for peek in mask.peeks) else None
+    return [replace(source, name=name, at_least=level) for source, name in zip(sources, names, strict=True)]
 
 
 def _alone(mask: Part) -> Plan | None:
@@ -312,6 +316,8 @@ def _unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Pla
         where, template = _with_class(group, where, class_number)
     alike = [p for p in others if p.group.family == group.family and _folders(p.group) == _folders(group)]
     named = {stretch.field for stretch in where}
+    if class_number is not None and "class" in named:
+        fields = {**fields, "class": [class_number]}
     more = [s for p in alike for s in _split_series(p, _translated(fields, part, p)) if {t.field for t in s.where} == named]
     return Plan(
         part,
@@ -326,7 +332,10 @@ def _unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Pla
 def _whole(group: Group) -> list[Stretch] | None:
     """One field for all from the first token that varies to the last."""
     ats = [at for variable in group.variables for at in variable.at]
-    return [Stretch("subject", min(ats), max(ats) + 1)] if ats else None
+    if not ats:
+        return None
+    where = [Stretch("subject", min(ats), max(ats) + 1)]
+    return where if _unique(group, where) else [Stretch("subject", min(ats), len(group.rows[0]))]
 
 
 def _with_class(group: Group, where: Sequence[Stretch], number: int) -> tuple[list[Stretch], str]:

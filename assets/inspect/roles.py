@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -89,13 +90,22 @@ def checked(part: Part, opener: Opener) -> Part:
         return part if not peeks else replace(part, role="other", evidence=(_unread(peeks[0], part),))
     if part.role == "image" or part.group.family == "dicom":
         return part
+    return _as_mask(part, read)
+
+
+def _as_mask(part: Part, read: Sequence[Peek]) -> Part:
+    """What is called a label map, once it has been seen whether it can be one."""
+    first = part.group.paths[0]
     if any(peek.is_mask for peek in read) or all(peek.values is not None and len(peek.values) < 2 for peek in read):
         shown = next((peek.values for peek in read if peek.is_mask), (0,))
-        seen = f"names say so, and {paths[0]} holds few whole numbers: {_few(shown or ())}"
+        seen = f"names say so, and {first} holds few whole numbers: {_few(shown or ())}"
         return replace(part, evidence=(Evidence("role", part.role, 0.95, seen),))
+    if part.role == "mask" and all(peek.is_probability for peek in read):
+        seen = f"names say so, and {first} holds values from 0 to 1, taken for probabilities"
+        return replace(part, evidence=(Evidence("role", "mask", 0.6, seen),))
     if all(peek.arrays or (peek.values is None and math.isnan(peek.low)) for peek in read):
         return part
-    seen = f"names suggest label maps, but {paths[0]} holds more than few whole numbers"
+    seen = f"names suggest label maps, but {first} holds more than few whole numbers"
     return replace(part, role="image", label_at=None, evidence=(Evidence("role", "image", 0.7, seen),))
 
 

@@ -35,7 +35,7 @@ class _Entry:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def is_dir(self, *, follow_symlinks: bool) -> bool:
+    def is_dir(self, *, follow_symlinks: bool) -> bool:  # noqa: ARG002 - the name is that of the standard library
         return False
 
 
