@@ -123,7 +123,9 @@ def mds_brats2020_h5(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
             scans.append(MadePicture(series, pixels, {"tumour": (path,)}, ids, scan=f"slice_{place}"))
         made.append(MadeSubject(name, tuple(scans)))
     write_unread(*(folder / f"{name}.csv" for name in ("meta_data", "name_mapping", "survival_info")))
-    return _listed(raw_root, by_name(made))
+    # The list is of the time before the files were moved into sub-folders.
+    write_manifest(raw_root, sorted(folder / scan.series["flair"].name for one in made for scan in one.scans))
+    return by_name(made)
 
 
 def mds_dmid(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
