@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from assets.inspect.classes import ClassRule
@@ -118,6 +119,26 @@ def _class_folders(paths: Sequence[str]) -> ClassRule | None:
         return None
     seen = f"instances lie in folders called {', '.join(names)}"
     return ClassRule(tuple(names), Evidence("classes", "folder", 0.7, seen))
+
+
+def spoken_of(instances: DicomSet, names: AbstractSet[str]) -> DicomSet:
+    """The instances without those of folders of which a table names nothing, such as those for testing.
+
+    Args:
+        instances: A layout where `{subject}` is the file's name; others are left as they are.
+        names: What the table names.
+    """
+    if instances.scan is not None or not set(instances.subjects) & names:
+        return instances
+    level = len(_parts(instances.paths[0])) - 1
+    tops: dict[tuple[str, ...], list[str]] = {}
+    for path, subject in zip(instances.paths, instances.subjects, strict=True):
+        tops.setdefault(tuple(_parts(path)[:-1]), []).append(subject)
+    kept = {folder for folder, subjects in tops.items() if set(subjects) & names}
+    chosen = [n for n, path in enumerate(instances.paths) if tuple(_parts(path)[:-1]) in kept]
+    paths = tuple(instances.paths[n] for n in chosen)
+    patterns, subjects, _ = _patterns(paths, level, with_folder=False)
+    return replace(instances, patterns=patterns, subjects=tuple(subjects), subject=as_regex(subjects), paths=paths)
 
 
 def _one_per_folder(paths: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from assets.inspect import classes as class_rules
 from assets.inspect import labels as label_rules
 from assets.inspect import merging, objects
-from assets.inspect.dicom_sets import DicomSet, dicom_set
+from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.formats import IMAGES
 from assets.inspect.grouping import Group, gathered
@@ -113,7 +113,11 @@ def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> In
     marked = None if instances.outlined else objects.from_tables(columns, tables)
     rule = None if instances.outlined or marked else instances.classes or class_rules.from_tables(columns, tables)
     evidence += [answer.evidence for answer in (marked, rule) if answer is not None]
-    return replace(found, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=instances.unknown)
+    told = marked.table.columns[marked.key] if marked else ()
+    instances = spoken_of(instances, frozenset(told)) if told else instances
+    return replace(
+        found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=instances.unknown
+    )
 
 
 def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evidence | Unknown:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
+from assets.inspect.formats import IMAGES, family
 from assets.inspect.grouping import Group, freed, merged, shape_of
 from assets.inspect.lexicon import IMAGE, MASK, SEQUENCES
 from assets.inspect.roles import Part
@@ -112,6 +113,8 @@ def _may_be_class(group: Group, level: int) -> bool:
         return False
     folder = group.rows[0][span[0] : span[1]]
     text = "".join(token.text for token in folder)
+    if family("." + text.rpartition(".")[2]) in IMAGES or any(token.kind == "split" for token in folder):
+        return False
     if any(token.kind == "id" or (token.kind == "number" and len(token.text) > 2) for token in folder):
         return False
     constant = len(group.rows) == 1 or all(not set(variable.at) & set(range(*span)) for variable in group.variables)
