@@ -14,6 +14,7 @@ from assets.classes import classes_table
 from assets.objects import objects_table
 from assets.raw import RawTree, discover
 from assets.spec import DatasetSpec
+from assets.text_tables import TableUnreadableError, read_text_table
 from resources.findings import Code
 
 
@@ -219,3 +220,10 @@ def test_boxes_counted_on_a_smaller_picture_are_scaled(tmp_path: Path) -> None:
     tree = discover(declared, tmp_path)
     rows, _ = objects_table(declared, tree, all_of(tree))
     assert rows.select("min_px", "max_px").rows() == [([40.0, 80.0], [60.0, 108.0])]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4 no workbook", b"plain text"])
+def test_a_damaged_workbook_is_told_not_raised(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.xlsx").write_bytes(content)
+    with pytest.raises(TableUnreadableError, match=r"a\.xlsx cannot be read as a table"):
+        read_text_table(tmp_path / "a.xlsx", ["id"])

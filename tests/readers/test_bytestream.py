@@ -269,7 +269,7 @@ def test_failing_storage_is_unreadable(gzipped: Path, monkeypatch: pytest.Monkey
         (b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>", Code.HTML_PAGE, "HTML"),
         (gzip.compress(b"<html>quota exceeded</html>", mtime=0), Code.HTML_PAGE, "HTML"),
         (b"\x50\x4b\x03\x04" + bytes(500), Code.WRONG_MAGIC, "PK"),
-        (gzip.compress(gzip.compress(bytes(500)), mtime=0), Code.WRONG_MAGIC, "inflates to"),
+        (gzip.compress(gzip.compress(bytes(500), mtime=0), mtime=0), Code.WRONG_MAGIC, "inflates to"),
         (b"\x1f\x8b\x08\x00" + b"\xff" * 200, Code.CHECKSUM_MISMATCH, "damaged"),
         (bytes(600), Code.WRONG_MAGIC, "begins with"),
     ],
