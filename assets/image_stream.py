@@ -50,11 +50,16 @@ class _Buffer:
     memory: npt.NDArray[np.uint8]
     written: PendingWrite | None = None
 
-    def wait(self) -> None:
+    def reuse(self) -> None:
         """Return once the buffer may be overwritten; raises what the writing raised."""
         written, self.written = self.written, None
         if written is not None:
             written.result()
+
+    def wait(self) -> None:
+        """Return once nothing reads the buffer, come what may."""
+        if self.written is not None:
+            self.written.wait()
 
 
 def store_image(
@@ -84,6 +89,8 @@ def store_image(
             if slab.channel in stored:
                 _store_slab(slab, reorientation, shape, axis, stored[slab.channel], buffers[0])
                 buffers.append(buffers.pop(0))
+        for buffer in buffers:
+            buffer.reuse()
     finally:
         for buffer in buffers:
             buffer.wait()
@@ -102,7 +109,7 @@ def _store_slab(
     start = shape[axis] - slab.start - thickness if reorientation.flips[axis] else slab.start
     extent = list(shape[::-1])
     extent[2 - axis] = thickness
-    buffer.wait()
+    buffer.reuse()
     n_bytes = int(np.prod(extent)) * slab.voxels.dtype.itemsize
     block: Array = buffer.memory[:n_bytes].view(slab.voxels.dtype).reshape(extent)
     target.statistics += gather_ras(slab.voxels, reorientation.axes, reorientation.flips, block)

@@ -75,9 +75,13 @@ class PendingWrite:
         Raises:
             OSError: It could not be written; on a full disk with `errno.ENOSPC`.
         """
-        wait(self.shards)
+        self.wait()
         for shard in self.shards:
             shard.result()
+
+    def wait(self) -> None:
+        """Return when nothing is read from its memory any more, whether it could be written or not."""
+        wait(self.shards)
 
 
 class ImageWriter:

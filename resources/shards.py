@@ -1,7 +1,7 @@
 """Images as Zarr shards: how a volume is cut, how its chunks are packed, how a shard is written.
 
-tensorstore would write the same files, but it copies every chunk three times on the way; most of a subject's time went there.
-Everything that is written here is read by tensorstore. `docs/adr/001-store.md` argues for the figures.
+tensorstore reads what is written here. It could write it as well, with twice the processor time, and without the hashes that are
+taken here while a chunk is in the processor's cache. `docs/adr/001-store.md` argues for the figures.
 """
 
 from __future__ import annotations
@@ -144,8 +144,14 @@ def image_grid(shape: Sequence[int], dtype: np.dtype[Any], slab_axis: int) -> Gr
     while prod(shard) * dtype.itemsize > _SHARD_BYTES:
         widest = max((n for n in range(3) if n != slab_axis), key=lambda n: shard[n])
         shard[widest] = rounded(shard[widest] // 2, SLAB)
-    packing = Packing("zstd", 1, "noshuffle") if dtype.itemsize == 1 else Packing("lz4", 5, "bitshuffle")
-    return Grid(_triple(shape), np.dtype(dtype), _triple(shard), _triple(chunk), packing)
+    return Grid(_triple(shape), np.dtype(dtype), _triple(shard), _triple(chunk), image_packing(dtype))
+
+
+def image_packing(dtype: np.dtype[Any]) -> Packing:
+    """What suits the voxels of scanners: integers of few bits that are used, in types of more."""
+    if dtype.itemsize == 1:
+        return Packing("zstd", 1, "noshuffle")
+    return Packing("zstd", 1, "shuffle") if dtype.kind == "f" else Packing("lz4", 5, "bitshuffle")
 
 
 def label_grid(shape: Sequence[int], dtype: np.dtype[Any]) -> Grid:

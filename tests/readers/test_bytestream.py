@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import os
 import random
+import threading
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -311,3 +312,38 @@ def test_stored_deflate_blocks_and_other_levels(tmp_path: Path) -> None:
         packer = zlib.compressobj(level, zlib.DEFLATED, 31)
         path.write_bytes(packer.compress(content) + packer.flush())
         np.testing.assert_array_equal(read_all(open_image(path)), voxels((20, 30, 40)))
+
+
+@pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
+def test_long_files_are_hashed_aside_as_they_are_read(tmp_path: Path, suffix: str) -> None:
+    """Longer than the pieces that are read, with a last piece that is short and one that is not."""
+    for shape in ((128, 1024, 20), (131, 1601, 20)):
+        body = np.random.default_rng(shape[0]).integers(-30_000, 30_000, shape).astype(np.int16)
+        path = write_nifti(tmp_path / f"{shape[0]}{suffix}", body)
+        image = open_image(path)
+        np.testing.assert_array_equal(read_all(image, 7), body)
+        assert image.sources[0].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_fault_further_on_is_told_when_its_slab_is_asked_for(tmp_path: Path) -> None:
+    path = write_nifti(tmp_path / "a.nii", BODY)
+    path.write_bytes(path.read_bytes()[: -BODY[:, :, 0].nbytes])
+    with pytest.raises(BadInputError, match="truncated"):
+        open_image(path)
+    packed = gzip.compress(b"".join(nifti_bytes(BODY)), 0)
+    (tmp_path / "b.nii.gz").write_bytes(packed[: len(packed) * 3 // 4])
+    slabs = open_image(tmp_path / "b.nii.gz").slabs(bounds(20, 5))
+    np.testing.assert_array_equal(next(slabs).voxels, BODY[:, :, :5])
+    with pytest.raises(BadInputError, match="truncated"):
+        list(slabs)
+
+
+def test_who_stops_early_leaves_no_file_open_and_no_thread(gzipped: Path) -> None:
+    slabs = open_image(gzipped).slabs(bounds(20, 5))
+    next(slabs)
+    handles = Path("/proc/self/fd")
+    before = len(list(handles.iterdir())) if handles.exists() else 0
+    slabs.close()  # type: ignore[attr-defined]  # a generator
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("read-ahead")]
+    if handles.exists():
+        assert len(list(handles.iterdir())) == before - 1
