@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
+from fastexcel import FastExcelError
 
 _WORKBOOKS = {".xlsx", ".xls", ".xlsb", ".ods"}
 
@@ -34,7 +35,7 @@ def read_text_table(path: Path, columns: list[str], separator: str = ",", names:
             table = _without_header(path, names, separator)
         else:
             table = pl.read_csv(path, separator=separator, infer_schema=False, encoding="utf8-lossy", truncate_ragged_lines=True)
-    except (OSError, pl.exceptions.PolarsError, csv.Error, ValueError) as error:
+    except (OSError, pl.exceptions.PolarsError, csv.Error, ValueError, FastExcelError) as error:
         raise TableUnreadableError(f"{path.name} cannot be read as a table: {error}") from error
     table = table.rename({c: c.strip() for c in table.columns if c != c.strip()})
     absent = [c for c in columns if c not in table.columns]
