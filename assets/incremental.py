@@ -63,7 +63,8 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
             "measurements": [m.model_dump(mode="json", exclude={"description"}) for m in spec.measurements],
         }
     if step == "splits":
-        return {"split": _said(spec.split), "people": _said(spec.people), "pool": spec.people_pool}
+        people = {name: said for name, said in _said(spec.people).items() if name != "overlaps"}  # which are only told
+        return {"split": _said(spec.split), "people": people, "pool": spec.people_pool}
     if step == "records":
         return _records_parameters(spec)
     told = {name: _said(part) for name, part in (("classes", spec.classes), ("objects", spec.objects)) if part is not None}

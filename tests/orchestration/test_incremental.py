@@ -19,7 +19,7 @@ CASES = [f"case_0000{n}" for n in range(4)]
 
 def touched_steps(paths: set[str]) -> set[str]:
     """The per-subject steps whose files are among `paths`."""
-    return {p.split("/")[0] for p in paths if "/" in p} - {"manifest", "previews"}
+    return {p.split("/")[0] for p in paths if "/" in p} - {"manifest", "previews", "records"}
 
 
 def of_subject(paths: set[str]) -> set[str]:
@@ -71,7 +71,9 @@ def test_a_changed_mask_recomputes_its_subject_and_the_tables_alone(world: World
     differing = changed(before, after)
     assert of_subject(differing) == {"case_00001"}
     tables = {f"{name}.parquet" for name in (*STEPS, "raw", "findings", "ledger", "splits")}
-    assert {p for p in differing if "case_" not in p} <= tables | {"dataset.json"}
+    of_dataset = {p for p in differing if "case_" not in p}
+    assert {p for p in of_dataset if not p.startswith("records/")} <= tables | {"dataset.json"}
+    assert {p for p in of_dataset if before[p][1] != after[p][1]} & {f"records/images/{n}.png" for n in (0, 2, 3)} == set()
     assert world.run().success
     assert world.files() == after
 
@@ -137,8 +139,8 @@ def test_a_folder_that_comes_back_is_computed_and_logged_again(world: World, tmp
         ({"expect": {"spacing_mm": (0.05, 20.0)}}, set(STEPS), True),
         ({"expect": {"quarantined_share": 0.5}}, set(), True),
         ({"split": {"seed": 7}}, set(), True),
-        ({"licence": "CC0-1.0"}, set(), False),
-        ({"description": "other words", "citation": "x", "homepage": "https://example.org", "version": "9"}, set(), False),
+        ({"licence": "CC0-1.0"}, set(), True),  # the records tell it
+        ({"citation": "x", "version": "9"}, set(), False),
         ({"people": {"overlaps": ()}}, set(), False),
     ],
     ids=["label name", "lesions", "intensity", "spacing", "quarantined share", "seed", "licence", "prose", "overlaps"],
