@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.raw import FileEntry, RawSubject
+from assets.raw.rows import on_disk
 from assets.spec import DatasetSpec
 from assets.spec_layout import Part
 from resources.findings import RETRIED
@@ -147,7 +148,7 @@ class Fingerprints:
         """
         mark = (entry.path, entry.size, entry.mtime_ns)
         if mark not in self.known:
-            with (self.root / entry.path).open("rb") as file:
+            with (self.root / on_disk(entry.path)).open("rb") as file:
                 self.known[mark] = hashlib.file_digest(file, "sha256").hexdigest()
         return self.known[mark]
 

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assets.chosen import one_plane
+from assets.raw.rows import on_disk, row_of
 from assets.spec_layout import FileSource
 from assets.templates import stem
 from resources.findings import BadInputError, Code
@@ -112,7 +113,7 @@ def open_source(raw_root: Path, path: str, source: FileSource) -> RawImage:
     options = ReadOptions(
         assume_orientation=source.assume_orientation, key=_key(source, path), axes=source.axes, spacing_mm=source.spacing_mm
     )
-    image = open_image(raw_root / path, name=path, options=options)
+    image = open_image(raw_root / on_disk(path), name=path, options=options)
     return image if source.plane is None else one_plane(image, source.plane, path)
 
 
@@ -138,8 +139,10 @@ def open_on_grid(raw_root: Path, path: str, source: FileSource, grid: Opened) ->
 
 
 def _key(source: FileSource, path: str) -> str | None:
-    """The array a source names; some containers call their arrays after the file."""
-    return source.key and source.key.replace("{stem}", stem(PurePosixPath(path).name))
+    """The array a source names; some containers call their arrays after the file, and a table has one in each row."""
+    key = source.key and source.key.replace("{stem}", stem(PurePosixPath(path).name))
+    row = row_of(path)
+    return key if row is None else "/".join(filter(None, (row.key, key)))
 
 
 def require_same_grid(image: Opened, label: Opened) -> None:

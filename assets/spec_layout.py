@@ -295,6 +295,7 @@ class RawLayout(Part):
         roots: What `{root}` reads in the patterns; a scan found under a later root replaces that of an earlier one.
         fields: Further fields of the patterns -> their regular expressions; they are kept with the scan.
         tags: Further fields that templates may name -> DICOM keyword of the element whose value they have.
+        rows: Pattern of Parquet tables -> columns with pictures, each of which counts as a file `<table>/<column>/<row>/<name>`.
         series: Series name -> file.
         labels: Label map name -> file or files.
         landmarks: Landmark set name -> file.
@@ -309,6 +310,7 @@ class RawLayout(Part):
     roots: tuple[str, ...] = ()
     fields: dict[str, Regex] = Field(default_factory=dict)
     tags: dict[str, str] = Field(default_factory=dict)
+    rows: dict[str, Patterns] = Field(default_factory=dict)
     series: Annotated[dict[str, SeriesSource], BeforeValidator(_series_from_yaml)]
     labels: Annotated[dict[str, LabelsSource], BeforeValidator(partial(spelled_out, field="path"))] = Field(default_factory=dict)
     landmarks: dict[str, LandmarksSource] = Field(default_factory=dict)

@@ -21,6 +21,7 @@ from assets.dataset import Dataset
 from assets.incremental import CODE_VERSION, derived_key, step_parameters, volumes_key
 from assets.preview import overlay_png
 from assets.raw import RawSubject
+from assets.raw.rows import on_disk
 from assets.spec import DatasetSpec
 from assets.tables import SUBJECT_TABLES, concatenate
 from assets.volumes import SubjectVolumes, build_volumes
@@ -148,11 +149,15 @@ def _keep_preview(build: SubjectBuild) -> None:
 
 
 def _sources(raw: RawSubject, made: SubjectVolumes) -> tuple[SourceRecord, ...]:
-    """Fingerprints of all files of the subject; without a hash where a file was not read to its end."""
+    """Fingerprints of all files of the subject; without a hash where a file was not read to its end.
+
+    A row of a table has the hash of the table.
+    """
     records = []
     for entry in raw.files:
-        read = made.sources.get(entry.path)
-        size, mtime = (read.size, read.mtime_ns) if read else (entry.size, entry.mtime_ns)
+        file = on_disk(entry.path)
+        read = made.sources.get(file)
+        size, mtime = (read.size, read.mtime_ns) if read and file == entry.path else (entry.size, entry.mtime_ns)
         records.append(SourceRecord(path=entry.path, size=size, mtime_ns=mtime, sha256=read.sha256 if read else ""))
     return tuple(records)
 

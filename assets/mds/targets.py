@@ -11,6 +11,7 @@ from assets.mds.listing import Listing
 from assets.mds.stand_ins import StandIns
 from assets.mds.target import Target
 from assets.raw import FileEntry, RawScan, RawTree
+from assets.raw.rows import on_disk, row_of
 from assets.spec import DatasetSpec
 from assets.spec_mds import Mds
 from assets.templates import UnknownFieldError, fields_of, fill
@@ -42,8 +43,9 @@ def targets_of(
 ) -> Targets:
     """Join the sample with the raw folder.
 
-    Without a list the sample is the first files of `mds.target` in depth-first lexicographic order of their paths. A target that
-    cannot be used keeps its index, and so do all others.
+    Without a list the sample is the first files of `mds.target` in depth-first lexicographic order of their paths; rows of a
+    table come in their order, and a list names the table for each. A target that cannot be used keeps its index, and so do all
+    others.
 
     Args:
         spec: The dataset.
@@ -56,10 +58,10 @@ def targets_of(
     candidates = _candidates(spec, mds, tree)
     stand_ins = StandIns.of(spec, mds, objects, candidates.values())
     findings = list(listing.findings)
-    wanted = listing.paths
-    if wanted is None:
-        first = sorted((c for c in candidates.values() if c.name in _first_choice(spec, mds)), key=lambda c: c.source.split("/"))
-        wanted = {number: c.source for number, c in enumerate(first[: mds.targets])}
+    if listing.paths is None:
+        wanted = dict(enumerate(_in_order(spec, mds, candidates)[: mds.targets]))
+    else:
+        wanted = _by_row(spec, mds, candidates, listing.paths)
     usable = []
     for index, source in sorted(wanted.items()):
         found = candidates.get(source) or candidates.get(source.rstrip())
@@ -84,8 +86,32 @@ def _first_choice(spec: DatasetSpec, mds: Mds) -> tuple[str, ...]:
     return mds.target or tuple(spec.layout.series)[:1]
 
 
+def _in_order(spec: DatasetSpec, mds: Mds, candidates: Mapping[str, Target]) -> list[str]:
+    """What stands for the declared targets in `candidates`, in the order of the sample."""
+    declared = [(key, c) for key, c in candidates.items() if c.name in _first_choice(spec, mds)]
+    numbers = {key: row.number if (row := row_of(c.path)) else 0 for key, c in declared}
+    return [key for key, c in sorted(declared, key=lambda pair: (pair[1].source.split("/"), numbers[pair[0]]))]
+
+
+def _by_row(spec: DatasetSpec, mds: Mds, candidates: Mapping[str, Target], paths: Mapping[int, str]) -> dict[int, str]:
+    """Index -> what stands for it in `candidates`; a table that is named again and again stands for one row after another."""
+    rows: dict[tuple[str, int], str] = {}
+    for key in _in_order(spec, mds, candidates):
+        if row := row_of(candidates[key].path):
+            rows.setdefault((candidates[key].source, row.number), key)
+    named: dict[str, int] = {}
+    wanted = {}
+    for index, path in sorted(paths.items()):
+        wanted[index] = rows.get((path, named.get(path, 0)), path)
+        named[path] = named.get(path, 0) + 1
+    return wanted
+
+
 def _candidates(spec: DatasetSpec, mds: Mds, tree: RawTree) -> dict[str, Target]:
-    """Path as records call it -> the file; of several uses of one file the declared targets come first, then images."""
+    """Path as records call it -> the file; of several uses of one file the declared targets come first, then images.
+
+    A row of a table has a path of its own here, but records call it by the table.
+    """
     preferred = _first_choice(spec, mds)
     found: dict[str, Target] = {}
     every = [(subject.subject, scan) for subject in tree.subjects.values() for scan in subject.scans]
@@ -93,8 +119,9 @@ def _candidates(spec: DatasetSpec, mds: Mds, tree: RawTree) -> dict[str, Target]
         for subject, scan in every:
             for target in _files(subject, scan):
                 if (target.name in preferred) == wanted:
-                    source = prefixed(mds, _in_public_copy(mds, target, scan) if wanted else target.path)
-                    found.setdefault(source, replace(target, source=source))
+                    key = prefixed(mds, _in_public_copy(mds, target, scan) if wanted else target.path)
+                    source = prefixed(mds, on_disk(target.path)) if row_of(target.path) else key
+                    found.setdefault(key, replace(target, source=source))
     return found
 
 

@@ -82,6 +82,11 @@ class Claims:
         """Patterns of files that are left, and why."""
         return [(compile_pattern(text, self.fields), reason) for text, reason in self.spec.layout.ignore.items()]
 
+    def columns_of(self, path: str) -> tuple[str, ...]:
+        """The columns whose rows count as files, if the path is that of such a table."""
+        tables = self.spec.layout.rows.items()
+        return next((columns for text, columns in tables if compile_pattern(text, self.fields).match(path) is not None), ())
+
     @cached_property
     def _told_by(self) -> dict[str, str]:
         """The dataset's own lists and tables, which are read but make no volume."""

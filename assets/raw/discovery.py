@@ -14,11 +14,12 @@ from assets.raw.claims import Claim, Claims
 from assets.raw.headers import Headers, asked_of_headers
 from assets.raw.identities import Identities
 from assets.raw.listing import compare_listing
+from assets.raw.rows import rows_in
 from assets.raw.scans import SubjectFiles, raw_scans
 from assets.raw.tree import ONLY_SCAN, SYNTHETIC_MARKER, FileEntry, RawScan, RawSubject, RawTree, natural_key
 from assets.raw.walk import walk
 from assets.spec import DatasetSpec
-from resources.findings import Code, Finding, finding
+from resources.findings import BadInputError, Code, Finding, finding
 
 _MANY_FILES, _MOST_FOLDERS = 5, 40
 """A misnamed release would drown everything else that is said about it: more unclaimed files, or folders, are counted."""
@@ -114,7 +115,22 @@ class _Sorter:
         if path == SYNTHETIC_MARKER:
             self.synthetic = True
             self.files[path] = FileEntry(path, size, mtime, "ignored", reason="marks the folder as made-up data")
-            return
+        elif columns := self.claims.columns_of(path):
+            self._place_rows(path, columns, size, mtime, status)
+        else:
+            self._place(path, size, mtime, status)
+
+    def _place_rows(self, table: str, columns: Sequence[str], size: int, mtime: int, status: os.stat_result | OSError) -> None:
+        reason = "its rows are listed one by one"
+        try:
+            for path, n_bytes in rows_in(self.root, table, columns):
+                self._place(path, n_bytes, mtime, status)
+        except BadInputError as error:
+            reason = "its rows cannot be listed"
+            self.findings.append(error.finding)
+        self.files[table] = FileEntry(table, size, mtime, "ignored", reason=reason)
+
+    def _place(self, path: str, size: int, mtime: int, status: os.stat_result | OSError) -> None:
         claims = list(self.claims.of(path))
         by_header: dict[Name, Claim] = {(c.role, c.name): c for c in claims if (c.role, c.name) in self.claims.by_header}
         by_name = [c for c in claims if (c.role, c.name) not in by_header]

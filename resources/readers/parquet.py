@@ -26,7 +26,7 @@ from resources.readers.picture import INDEX, Bitmap
 from resources.readers.source import RawFile, ReadOptions
 
 _MAGIC = b"PAR1"
-_BYTES = "bytes"
+_BYTES, _PATH = "bytes", "path"
 _BITMAPS = (magic.is_png, magic.is_jpeg, magic.is_gif, magic.is_bmp, magic.is_pnm)
 _FAULTS = (pl.exceptions.PolarsError, OSError, ValueError, TypeError, IndexError, RuntimeError, OverflowError, MemoryError)
 
@@ -68,6 +68,22 @@ def list_parquet(file: RawFile) -> tuple[ArrayInfo, ...]:
     with _session(file, ReadOptions()) as table:
         rows = int(table.select(pl.len()).collect().item())
         return tuple(ArrayInfo(name, (rows,), str(kind)) for name, kind in table.collect_schema().items())
+
+
+def list_rows(file: RawFile, column: str) -> tuple[tuple[str, int], ...]:
+    """The name of the picture in every row of a column, empty where the table has none, and its bytes, 0 for an empty row.
+
+    Raises:
+        BadInputError: The table cannot be read, or the column is none of pictures.
+    """
+    with _session(file, ReadOptions()) as table:
+        name, _, _ = _chosen(table, file, ReadOptions(key=column))
+        kind = table.collect_schema()[name]
+        named = isinstance(kind, pl.Struct) and any(inner.name == _PATH and inner.dtype == pl.String for inner in kind.fields)
+        content = pl.col(name).struct.field(_BYTES) if isinstance(kind, pl.Struct) else pl.col(name)
+        path = pl.col(name).struct.field(_PATH) if named else pl.lit("")
+        rows = table.select(path.fill_null("").alias(_PATH), content.bin.size().fill_null(0).alias(_BYTES)).collect()
+        return tuple(rows.iter_rows())
 
 
 @contextmanager

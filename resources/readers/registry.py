@@ -138,6 +138,20 @@ def tagged_pages(path: Path, tag: int, *, name: str | None = None) -> tuple[Tagg
     return found
 
 
+def picture_rows(path: Path, column: str, *, name: str | None = None) -> tuple[tuple[str, int], ...]:
+    """The name and the number of bytes of the picture in every row of a column of a Parquet table.
+
+    Raises:
+        BadInputError: The file cannot be used, is no Parquet table, or does not have the column.
+    """
+    file = examine(path, name or path.name)
+    reader = _reader_of(file)
+    if reader.name != "Parquet":
+        raise file.bad(Code.WRONG_MAGIC, f"only Parquet tables have rows with pictures; this is one of {reader.name}")
+    found: tuple[tuple[str, int], ...] = isolated("parquet", "list_rows")(file, column)
+    return found
+
+
 def companions(path: Path) -> tuple[Path, ...]:
     """Files in the same folder that belong to one image with the file at `path`; none for an image in one file.
 

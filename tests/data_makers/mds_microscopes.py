@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
+from PIL import Image
 
-from tests.data_makers.made import MadePicture, MadeSubject
+from tests.data_makers.made import MadePicture, MadeSubject, by_name
 from tests.data_makers.mds_manifest import gathered, write_manifest
 from tests.data_makers.nifti_sets import APPLE_DOUBLE, write_unread
-from tests.data_makers.pictures import as_stored, pages_as_stored, photo, shades, write_picture
+from tests.data_makers.pictures import as_stored, disc, pages_as_stored, photo, shades, write_picture
 
 
 def mds_slimfast4c(raw_root: Path) -> dict[str, MadeSubject]:
@@ -148,3 +152,27 @@ def mds_leukemia_cnmc(raw_root: Path) -> dict[str, MadeSubject]:
     labels = data / "C-NMC_test_prelim_phase_data_labels.csv"
     write_unread(labels, content=b"Patient_ID,new_names,labels\nUID_57_29_1_all.bmp,1.bmp,1\n")
     return gathered(raw_root, scans)
+
+
+def mds_hpa_cells(raw_root: Path) -> dict[str, MadeSubject]:
+    """One table of cells in up to three colours, those of the second between those of the first, with a mask for each."""
+    table = raw_root / "data" / "train-00000-of-00001.parquet"
+    cells = ["1001_D8_2_blue", "1001_D8_2_red", "1002_A11_1_blue", "1001_D8_2_green", "1003_H1_10_green"]
+    scans: dict[str, list[MadePicture]] = {}
+    rows: dict[str, list[dict[str, Any]]] = {"image": [], "label": []}
+    for number, cell in enumerate(cells):
+        subject, _, colour = cell.rpartition("_")
+        picture, inside = shades(14, 14 + number, number), disc(14, 14 + number, (6, 7), 4)
+        names = {"image": f"{cell}_maxcrop_convolved.png", "label": f"{cell}_maxcrop_gt.png"}
+        for column, pixels in (("image", picture), ("label", np.where(inside, 255, 0).astype(np.uint8))):
+            content = io.BytesIO()
+            Image.fromarray(pixels).save(content, "PNG")
+            rows[column].append({"bytes": content.getvalue(), "path": names[column]})
+        paths = {column: table / column / str(number) / name for column, name in names.items()}
+        mask = as_stored(inside.astype(np.uint8))
+        made = MadePicture({"cell": paths["image"]}, {"cell": as_stored(picture)}, {"mask": (paths["label"],)}, mask, scan=colour)
+        scans.setdefault(subject, []).append(made)
+    table.parent.mkdir(parents=True)
+    pl.DataFrame(rows).write_parquet(table)
+    write_manifest(raw_root, [table] * len(cells))
+    return by_name([MadeSubject(name, tuple(sorted(made, key=lambda scan: scan.scan))) for name, made in scans.items()])

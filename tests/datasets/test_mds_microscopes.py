@@ -16,6 +16,7 @@ DATASETS = [
     "mds_cervical_cancer",
     "mds_colorectal_mnist",
     "mds_expansion_microscopy",
+    "mds_hpa_cells",
     "mds_leukemia_cnmc",
     "mds_multiplex_tissue",
     "mds_slimfast4c",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from assets.mds.listing import after_folder, find_listing, read_listing
@@ -158,6 +159,22 @@ def test_a_public_copy_laid_out_otherwise_is_matched_by_its_own_paths(tmp_path: 
     assert found(sample) == [(0, "b", "series", "data/imagesTr/b.nii")]
     assert sample.usable[0].path == "scans, raw/b  1.nii.gz"
     assert [f.file for f in sample.findings] == ["data/imagesTs/z.nii"]
+
+
+def test_a_table_that_is_listed_again_and_again_stands_for_its_rows_in_turn(tmp_path: Path) -> None:
+    names = ["c1.png", "x.txt", "a1.png", "b1.png"]
+    pl.DataFrame({"image": [{"bytes": b"x", "path": name} for name in names]}).write_parquet(tmp_path / "t.parquet")
+    layout = {
+        "subject": r"[a-z]\d", "rows": {"t.parquet": "image"}, "series": {"ct": "t.parquet/image/*/{subject}.png"},
+        "ignore": {"t.parquet/image/*/*.txt": "text"},
+    }  # fmt: skip
+    table = "data/t.parquet"
+    assert found(targets(spec(layout), tmp_path)) == [(n, s, "series", table) for n, s in enumerate(["c1", "a1", "b1"])]
+    (tmp_path / "random.txt").write_text("".join(f"{n} {THERE}/{table}\n" for n in (0, 1, 2, 5, 9)))
+    sample = targets(spec(layout), tmp_path)
+    assert found(sample) == [(0, "c1", "series", table), (2, "a1", "series", table), (5, "b1", "series", table)]
+    assert [f.detail.partition(":")[0] for f in sample.findings] == ["target 1 has no record", "target 9 has no record"]
+    assert sample.usable[0].path == "t.parquet/image/0/c1.png"
 
 
 def test_a_report_stands_for_what_it_is_about(tmp_path: Path) -> None:

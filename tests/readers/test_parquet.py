@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from resources.findings import Code
-from resources.readers.registry import list_arrays
+from resources.findings import BadInputError, Code
+from resources.readers.registry import list_arrays, picture_rows
 from tests.readers.makers import codes
 from tests.readers.pictures import collect, damaged, opened, read_or_refuse, refused, rows_columns
 
@@ -51,6 +51,17 @@ def test_all_rows_are_pages(table: Path) -> None:
 def test_a_row_is_a_picture(table: Path) -> None:
     np.testing.assert_array_equal(rows_columns(opened(table, key="image/3")), COLOURS[3])
     np.testing.assert_array_equal(rows_columns(opened(table, key="label/4/index")), MASKS[4])
+
+
+def test_the_pictures_of_a_column_are_listed_with_their_names(table: Path) -> None:
+    assert picture_rows(table, "image") == tuple((f"{n}.png", len(png(picture))) for n, picture in enumerate(COLOURS))
+    plain = table.with_name("b.parquet")
+    pl.DataFrame({"photo": [png(COLOURS[0]), None, b""], "age": [1, 2, 3]}).write_parquet(plain)
+    assert picture_rows(plain, "photo") == (("", len(png(COLOURS[0]))), ("", 0), ("", 0))
+    for column in ("age", "image"):
+        with pytest.raises(BadInputError, match="columns of bytes") as told:
+            picture_rows(plain, column)
+        assert told.value.finding.code == Code.NO_SUCH_ARRAY
 
 
 def test_the_key_is_needed_and_columns_are_listed(table: Path) -> None:
