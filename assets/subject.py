@@ -133,10 +133,15 @@ def _make_volumes(dataset: Dataset, raw: RawSubject, build: SubjectBuild, *, syn
     build.volumes = table
     scans = [scan_path(raw.subject, scan.scan) for scan in raw.scans]
     build.moved["volumes"] = list(scans)
-    build.begin("volumes", build.staging.seal, scans, made.written)
+    build.begin("volumes", _seal_scans, build.staging, scans, made)
     build.drawing = build.drawer.submit(overlay_png, build.staging.folder, table, made.label_maps)
     _keep(build, "volumes", table, start)
     return made.label_maps
+
+
+def _seal_scans(staging: Staging, scans: list[str], made: SubjectVolumes) -> tuple[FileRecord, ...]:
+    known = {shard: digest for settled in made.settled for shard, digest in settled.result().items()}
+    return staging.seal(scans, known)
 
 
 def _keep_preview(build: SubjectBuild) -> None:

@@ -7,7 +7,7 @@ Images are streamed (`assets/image_stream.py`). Label maps are small once only t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -46,14 +46,14 @@ class SubjectVolumes:
         rows: `volumes` rows.
         label_maps: For the annotations.
         sources: Fingerprints of the files that were read to their end.
-        written: What stored files hold, of those that were hashed as they were written.
+        settled: What stored shards hold, once they are on the disk.
         findings: Everything worth saying; with an error among them nothing of the subject may be published.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     label_maps: list[LabelMap] = field(default_factory=list)
     sources: dict[str, SourceFile] = field(default_factory=dict)
-    written: dict[Path, Digest] = field(default_factory=dict)
+    settled: list[Future[dict[Path, Digest]]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -147,7 +147,7 @@ class _ScanBuilder:
             done.result()
         self.made.findings += labels.made.findings + images.made.findings
         self.made.sources |= labels.made.sources | images.made.sources
-        self.made.written |= images.made.written
+        self.made.settled += images.made.settled
         self.made.rows += images.made.rows + labels.made.rows
         self.made.label_maps += labels.made.label_maps
 
@@ -325,7 +325,7 @@ class _ScanBuilder:
         self.made.rows.append(row)
         affine = source.affine_ras_mm
         stored.writer.close(spacing_mm(affine).tolist(), affine[:3, 3].tolist(), source.attributes(row))
-        self.made.written |= stored.writer.written
+        self.made.settled += stored.writer.settled
 
     def _store_labels(self, name: str) -> None:
         series = self._series_of(name)[0]

@@ -15,7 +15,7 @@ from resources.manifest import FileRecord
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What a file was given to hold: its size in bytes and the SHA-256 of them, hexadecimal."""
+    """What a file holds: its size in bytes and the SHA-256 of them, hexadecimal."""
 
     size: int
     sha256: str
@@ -34,12 +34,27 @@ def files_below(path: Path) -> Iterator[Path]:
             yield Path(folder) / name
 
 
-def record_of(root: Path, file: Path) -> FileRecord:
-    """What a file below `root` holds; reads all of it."""
+def digest_of(file: Path, *, sync: bool = False) -> Digest:
+    """What a file holds; reads all of it.
+
+    Args:
+        file: The file.
+        sync: Whether to see it onto the disk too; that is no promise yet, its folder is not synced.
+    """
     with file.open("rb") as content:
         digest = file_digest(content, "sha256").hexdigest()
-        size = os.fstat(content.fileno()).st_size
-    return FileRecord(path=file.relative_to(root).as_posix(), size=size, sha256=digest)
+        if sync:
+            os.fsync(content.fileno())
+        return Digest(os.fstat(content.fileno()).st_size, digest)
+
+
+def record_of(root: Path, file: Path) -> FileRecord:
+    """What a file below `root` holds; reads all of it."""
+    return _record(root, file, digest_of(file))
+
+
+def _record(root: Path, file: Path, digest: Digest) -> FileRecord:
+    return FileRecord(path=file.relative_to(root).as_posix(), size=digest.size, sha256=digest.sha256)
 
 
 def has_size(path: Path, size: int) -> bool:
@@ -50,10 +65,10 @@ def has_size(path: Path, size: int) -> bool:
         return False
 
 
-def _recorded(root: Path, file: Path, digest: Digest) -> FileRecord:
+def _known(root: Path, file: Path, digest: Digest) -> FileRecord:
     if not has_size(file, digest.size):
         raise OSError(errno.EIO, f"{digest.size} bytes were written, and now there are {file.stat().st_size}", str(file))
-    return FileRecord(path=file.relative_to(root).as_posix(), size=digest.size, sha256=digest.sha256)
+    return _record(root, file, digest)
 
 
 def seal(root: Path, paths: Sequence[str], known: Mapping[Path, Digest] = NOTHING_KNOWN) -> tuple[FileRecord, ...]:
@@ -62,7 +77,7 @@ def seal(root: Path, paths: Sequence[str], known: Mapping[Path, Digest] = NOTHIN
     Args:
         root: The folder.
         paths: What to seal.
-        known: Files that were hashed as they were written: they are not read again.
+        known: Files that were hashed as soon as they were written: they are not read again.
 
     Raises:
         OSError: The disk failed; or a known file has another size than was written.
@@ -70,7 +85,7 @@ def seal(root: Path, paths: Sequence[str], known: Mapping[Path, Digest] = NOTHIN
     records = []
     for path in paths:
         for file in files_below(root / path):
-            records.append(_recorded(root, file, known[file]) if file in known else record_of(root, file))
+            records.append(_known(root, file, known[file]) if file in known else record_of(root, file))
             durable.sync(file)
         for folder, _, _ in os.walk(root / path, topdown=False):
             durable.sync(Path(folder))

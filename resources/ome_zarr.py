@@ -1,4 +1,4 @@
-"""One volume on disk: a Zarr v3 array in an OME-Zarr 0.5 group, axes z, y, x, written by `shards.py`, read through tensorstore.
+"""One volume on disk: a Zarr v3 array in an OME-Zarr 0.5 group, axes z, y, x, written and read through tensorstore.
 
 Only this module knows that arrays are stored `[k, j, i]`; everywhere else they are `[i, j, k]` in RAS+ order. What is read is
 proven: every chunk and every shard index carries a CRC-32C, the metadata a SHA-256, and a shard that is missing is an error.
@@ -8,8 +8,9 @@ Layout and codecs are argued for in `docs/adr/001-store.md`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,9 +20,9 @@ import numpy.typing as npt
 import tensorstore as ts
 
 from resources.content_hash import HASH_BLOCK, ContentHash
-from resources.files import Digest
+from resources.files import Digest, digest_of
+from resources.grid import SLAB, Grid, image_grid, label_grid, slab_bounds
 from resources.ome_metadata import ARRAY, CHECKSUM, DOCUMENT, PATIENT, StoredAxes, group_document, metadata_checksum, multiscale
-from resources.shards import SLAB, Grid, Packed, SharedShard, image_grid, label_grid, pack_chunks, slab_bounds, write_shard
 from resources.workers import Workers
 
 __all__ = [
@@ -42,10 +43,10 @@ Shape = tuple[int, int, int]
 Array = npt.NDArray[Any]
 T = TypeVar("T")
 
-_PARTS = 2
-"""Threads that share a shard, so that the last one of an image does not keep the others waiting."""
-
-_writers = Workers("shard")
+_writing = ts.Context({"file_io_sync": False})
+"""The store syncs whole products before it commits them."""
+_hashing = Workers("content-hash")
+_settling = Workers("settle")
 _reading = ts.Context({"cache_pool": {"total_bytes_limit": 64 << 20}})
 """Neighbouring slices share their chunks; a cached chunk is used only while its file is unchanged."""
 
@@ -54,9 +55,27 @@ class StoreDamagedError(Exception):
     """A stored product is not what was written; it must be rebuilt."""
 
 
-def _create(array: Path, grid: Grid, names: Sequence[str]) -> None:
-    array.mkdir(parents=True)
-    (array / DOCUMENT).write_text(json.dumps(grid.document(names), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+def _create(path: Path, grid: Grid, names: Sequence[str]) -> Any:
+    """A new array; every chunk that is written is stored, one of zeros too."""
+    spec = {
+        "driver": "zarr3",
+        "kvstore": {"driver": "file", "path": f"{path}/"},
+        "metadata": grid.metadata(names),
+        "create": True,
+        "store_data_equal_to_fill_value": True,
+    }
+    return _written(lambda: ts.open(spec, context=_writing).result(), path)
+
+
+def _written(write: Callable[[], T], path: Path) -> T:
+    """Run a write; tensorstore reports what the operating system said as a ValueError."""
+    try:
+        return write()
+    except ValueError as error:
+        code = re.search(r"os_error_code='(\d+)'", str(error))
+        if code is None:
+            raise
+        raise OSError(int(code[1]), f"{str(error).split(' [')[0]}", str(path)) from error
 
 
 def _shard_path(array: Path, at: Sequence[int]) -> Path:
@@ -67,7 +86,9 @@ def _shard_path(array: Path, at: Sequence[int]) -> Path:
 class PendingWrite:
     """A slab on its way to the disk; its memory must stay as it is until `result` has returned."""
 
-    shards: tuple[Future[None], ...]
+    path: Path
+    stored: Any
+    hashed: Future[None]
 
     def result(self) -> None:
         """Wait for the end.
@@ -76,12 +97,13 @@ class PendingWrite:
             OSError: It could not be written; on a full disk with `errno.ENOSPC`.
         """
         self.wait()
-        for shard in self.shards:
-            shard.result()
+        _written(self.stored.result, self.path)
+        self.hashed.result()
 
     def wait(self) -> None:
         """Return when nothing is read from its memory any more, whether it could be written or not."""
-        wait(self.shards)
+        self.stored.exception()
+        self.hashed.exception()
 
 
 class ImageWriter:
@@ -96,6 +118,7 @@ class ImageWriter:
 
     Attributes:
         content: Hash of what has been written.
+        settled: What the shards of each slab hold, once they are on the disk.
 
     Raises:
         ValueError: An axis has no voxels.
@@ -111,10 +134,11 @@ class ImageWriter:
         i, j, k = (int(n) for n in shape_ijk)
         self._grid = image_grid((k, j, i), np.dtype(dtype), self._axis)
         self.content = ContentHash((i, j, k), np.dtype(dtype))
+        self.settled: list[Future[dict[Path, Digest]]] = []
         self._starts = set(range(0, self._grid.shape[self._axis], SLAB))
         self._pending: list[PendingWrite] = []
-        self._shards: list[SharedShard] = []
-        _create(group / ARRAY, self._grid, axes.names)
+        group.mkdir(parents=True, exist_ok=True)
+        self._array = _create(group / ARRAY, self._grid, axes.names)
 
     def write(self, start: int, block_kji: Array) -> PendingWrite:
         """Begin to write the slab that starts at RAS+ plane `start`; returns at once.
@@ -136,32 +160,13 @@ class ImageWriter:
         self._starts.remove(start)
         origin = [0, 0, 0]
         origin[self._axis] = start
-        tasks: list[Future[None]] = []
-        for at, corners in grid.blocks(origin, block_kji.shape).items():
-            size = -(-len(corners) // _PARTS)
-            parts = [corners[n : n + size] for n in range(0, len(corners), size)]
-            shard = SharedShard(_shard_path(self._group / ARRAY, at), grid, len(parts))
-            self._shards.append(shard)
-            tasks += [_writers.submit(self._pack, shard, n, part, origin, block_kji) for n, part in enumerate(parts)]
-        self._pending.append(PendingWrite(tuple(tasks)))
+        where = tuple(slice(a, a + n) for a, n in zip(origin, expected, strict=True))
+        stored = self._array[where].write(block_kji, can_reference_source_data_indefinitely=True)
+        hashed = _hashing.submit(self.content.add, (origin[0], origin[1], origin[2]), block_kji)
+        shards = [_shard_path(self._group / ARRAY, at) for at in grid.shards(origin, expected)]
+        self._pending.append(PendingWrite(self._group, stored, hashed))
+        self.settled.append(_settling.submit(_settle, stored, shards))
         return self._pending[-1]
-
-    def _pack(
-        self, shard: SharedShard, number: int, corners: Sequence[tuple[int, int, int]], origin: Sequence[int], slab: Array
-    ) -> None:
-        """Hash and compress some blocks of a slab while each of them is in the processor's cache."""
-        packed: list[Packed] = []
-        for corner in corners:
-            inside = tuple(slice(c - o, c - o + HASH_BLOCK) for c, o in zip(corner, origin, strict=True))
-            block = np.ascontiguousarray(slab[inside])
-            self.content.add(corner, block)
-            packed += pack_chunks(self._grid, block, [c % side for c, side in zip(corner, self._grid.shard, strict=True)])
-        shard.add(number, packed)
-
-    @property
-    def written(self) -> dict[Path, Digest]:
-        """The shards that are on the disk, and what they hold."""
-        return {shard.path: shard.digest for shard in self._shards if shard.digest is not None}
 
     def close(self, spacing_mm: Sequence[float], origin_mm: Sequence[float], attributes: Mapping[str, Any]) -> None:
         """Wait for all slabs, then write the group's metadata; the volume is complete after this.
@@ -180,6 +185,12 @@ class ImageWriter:
         if self._starts:
             raise ValueError(f"the slabs of {self._group} that start at planes {sorted(self._starts)} were not written")
         _write_volume(self._group, multiscale(self._group.name, spacing_mm, origin_mm, self._axes), attributes)
+
+
+def _settle(stored: Any, shards: Sequence[Path]) -> dict[Path, Digest]:
+    """Hash shards as soon as they are written, and see them onto the disk, while there is other work."""
+    stored.result()
+    return {shard: digest_of(shard, sync=True) for shard in shards}
 
 
 def write_labels(
@@ -204,12 +215,13 @@ def write_labels(
     where = tuple(slice(o, o + n) for o, n in zip(offset_ijk[::-1], crop.shape[::-1], strict=True))
     if any(s.start < 0 or s.stop > n for s, n in zip(where, shape_ijk[::-1], strict=True)):
         raise ValueError(f"a crop of {crop.shape} at {offset_ijk} does not lie inside {shape_ijk}")
-    grid = label_grid(shape_ijk[::-1], crop.dtype)
-    _create(group / ARRAY, grid, axes.names)
-    start, values = offset_ijk[::-1], crop.transpose(2, 1, 0)
-    if not crop.size:
-        start, values = (0, 0, 0), np.zeros((1, 1, 1), crop.dtype)
-    write_shard(_shard_path(group / ARRAY, (0, 0, 0)), grid, pack_chunks(grid, values, start))
+    group.mkdir(parents=True)
+    array = _create(group / ARRAY, label_grid(shape_ijk[::-1], crop.dtype), axes.names)
+    if crop.size:
+        values = np.ascontiguousarray(crop.transpose(2, 1, 0))
+    else:
+        where, values = (slice(0, 1),) * 3, np.zeros((1, 1, 1), crop.dtype)
+    _written(array[where].write(values).result, group)
     ome = multiscale(group.name, spacing_mm, origin_mm, axes) | {"image-label": {"source": {"image": "../../"}}}
     _write_volume(group, ome, attributes)
     _write_group(group.parent, {"labels": sorted(p.name for p in group.parent.iterdir() if p.is_dir())}, None)
