@@ -17,6 +17,9 @@ _CHUNK: Final = 32
 _THIN_CHUNK: Final = 16
 _THIN_BELOW: Final = 128
 """The shortest axis is cut thin if it has fewer planes than this: slices across it are what a gzip stream gives fastest."""
+_LONG_CHUNK: Final = 64
+_LONG_FROM: Final = 256
+"""Where every axis has this many planes, chunks are long along i, whose voxels lie side by side: they are packed faster."""
 _LABEL_CHUNK: Final = 64
 _SHARD_BYTES: Final = 128 << 20
 """A shard holds no more voxels than this many bytes, so that planes of any size can be compressed."""
@@ -100,9 +103,10 @@ class Grid:
 
 def image_grid(shape: Sequence[int], dtype: np.dtype[Any], slab_axis: int) -> Grid:
     """Cut an image that streams in along `slab_axis`; shape and axis in stored order."""
+    sides = [_CHUNK, _CHUNK, _LONG_CHUNK if min(shape) >= _LONG_FROM else _CHUNK]
     shortest = int(np.argmin(shape))
-    thin = shortest if shape[shortest] < _THIN_BELOW else None
-    sides = [_THIN_CHUNK if n == thin else _CHUNK for n in range(3)]
+    if shape[shortest] < _THIN_BELOW:
+        sides[shortest] = _THIN_CHUNK
     chunk = [min(side, rounded(extent, 8)) for side, extent in zip(sides, shape, strict=True)]
     shard = [rounded(extent, side) for extent, side in zip(shape, chunk, strict=True)]
     shard[slab_axis] = min(SLAB, shard[slab_axis])

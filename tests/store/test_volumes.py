@@ -218,15 +218,16 @@ def naive_content_hash(voxels: npt.NDArray[Any]) -> str:
 @pytest.mark.parametrize(
     ("shape", "axis", "chunk", "shard"),
     [
-        ((512, 512, 270), 0, [32, 32, 32], [288, 512, 64]),
-        ((512, 512, 270), 2, [32, 32, 32], [64, 512, 512]),
+        ((512, 512, 270), 0, [32, 32, 64], [288, 512, 64]),
+        ((512, 512, 270), 2, [32, 32, 64], [64, 512, 512]),
+        ((512, 512, 157), 0, [32, 32, 32], [160, 512, 64]),
         ((512, 512, 64), 0, [16, 32, 32], [64, 512, 64]),
         ((155, 240, 240), 1, [32, 32, 32], [256, 64, 160]),
         ((35, 51, 20), 0, [16, 32, 32], [32, 64, 64]),
         ((5, 6, 7), 2, [8, 8, 8], [8, 8, 8]),
     ],
 )
-def test_chunks_are_thin_where_slices_are_few_and_shards_are_slabs(
+def test_chunks_are_thin_where_slices_are_few_long_where_they_are_many_and_shards_are_slabs(
     tmp_path: Path, shape: tuple[int, int, int], axis: int, chunk: list[int], shard: list[int]
 ) -> None:
     ImageWriter(tmp_path / "v", shape, np.dtype(np.int16), axis)
