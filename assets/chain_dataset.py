@@ -1,5 +1,7 @@
 """Makes the Dagster assets of a dataset as a whole: `<slug>/index`, and `<slug>/splits` and `<slug>/records` behind its gate.
 
+The score of the records is in `assets/chain_score.py`.
+
 Annotations are real objects here, not strings, and `MaterializeResult` stays bare: Dagster looks at both.
 """
 
@@ -11,6 +13,7 @@ import dagster as dg
 import polars as pl
 
 from assets import events
+from assets.chain_score import score_asset
 from assets.dataset import Dataset
 from assets.incremental import code_version, subject_steps
 from assets.index import NotReadyError, index_key, index_tables, make_index, make_splits, require_gate, splits_key
@@ -22,7 +25,7 @@ T = TypeVar("T")
 
 OWNERS = ["team:medfoundry"]
 
-AFTER_INDEX = ("splits", "records")
+AFTER_INDEX = ("splits", "records", "score", "score_samples", "score_deductions")
 """What is made from the dataset's tables, and goes when they are made anew."""
 
 
@@ -51,11 +54,12 @@ class Gates(Protocol):
 
 
 def dataset_assets(dataset: Dataset, gates: Gates) -> Iterator[dg.AssetsDefinition]:
-    """The assets of a dataset as a whole; records where MDS-Bench has it."""
+    """The assets of a dataset as a whole; records and their score where MDS-Bench has it."""
     yield _index_asset(dataset, gates)
     yield _splits_asset(dataset, gates)
     if dataset.spec.mds is not None:
         yield _records_asset(dataset, dataset.spec.mds, gates)
+        yield score_asset(dataset, dataset.spec.mds, OWNERS, tags(dataset.spec, "score"))
 
 
 def tags(spec: DatasetSpec, step: str) -> dict[str, str]:

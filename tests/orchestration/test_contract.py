@@ -35,7 +35,7 @@ def test_every_spec_builds_its_chain(slug: str, tmp_path: Path, *, by_subject: b
     spec = catalog_spec(slug)
     chain = build_chain(Dataset(spec, Layout(tmp_path)), GreatExpectationsGates(), by_subject=by_subject)
     keys = {key.to_user_string() for asset in chain.assets for key in asset.keys}
-    records = ["records"] if spec.mds is not None else []
+    records = ["records", "score"] if spec.mds is not None else []
     assert keys == {slug, *(f"{slug}/{step}" for step in (*subject_steps(spec), "index", "splits", *records))}
     dg.Definitions.validate_loadable(dg.Definitions(assets=chain.assets))
 

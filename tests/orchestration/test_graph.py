@@ -17,7 +17,7 @@ from resources.layout import Layout
 from tests.orchestration.world import catalog_spec
 
 SLUGS = ("kits23", "msd_hippocampus")
-STEPS = {"volumes", "boxes", "mask_sizes", "lesion_sizes", "index", "splits", "records"}
+STEPS = {"volumes", "boxes", "mask_sizes", "lesion_sizes", "index", "splits", "records", "score"}
 
 
 def definitions(*, by_subject: bool) -> dg.Definitions:

@@ -60,12 +60,16 @@ def find_truths(root: Path) -> tuple[Expected, ...]:
     return tuple(sorted(datasets, key=lambda dataset: dataset.key))
 
 
+def truth_in(folder: Path) -> Path | None:
+    """The ground truth of the dataset whose folder this is: the first by name in `VLM/`, else in the folder itself."""
+    files = (file for place in (folder / "VLM", folder) for file in sorted(place.glob("ground_truth*.json")))
+    return next(files, None)
+
+
 def _search(folder: Path, levels: int) -> list[Path]:
     """Ground truths below a folder; where one is found, nothing deeper is looked at."""
-    for place in (folder / "VLM", folder):
-        files = sorted(place.glob("ground_truth*.json"))
-        if files:
-            return files[:1]
+    if (file := truth_in(folder)) is not None:
+        return [file]
     if levels == 0 or not folder.is_dir():
         return []
     below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
