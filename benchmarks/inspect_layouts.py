@@ -1,9 +1,11 @@
 """What `medfoundry inspect` finds in miniatures whose specs are known, and what it does not.
 
-    python benchmarks/inspect_layouts.py [--only SLUG ...] [--json FILE]
+    python benchmarks/inspect_layouts.py [--only SLUG ...] [--renamed] [--json FILE]
 
 Every miniature is made anew, what is MDS-Bench's own (`random.txt`, `VLM/`) and marker files are left out, and the rest is
 looked at under a folder name that says nothing. Its draft and the spec of the catalog are then held against the same files.
+With `--renamed` the layouts are looked at once more with made-up words for all names that have no general meaning, and with
+other widths of numbers and other signs between the parts of names; the verdict should be the same.
 """
 
 from __future__ import annotations
@@ -14,20 +16,73 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from assets.inspect.draft import as_spec
 from assets.inspect.inspection import inspect_folder
 from assets.raw import SYNTHETIC_MARKER, RawDataMissingError, RawTree, discover
 from assets.spec import LABEL_GROUPS, DatasetSpec
+from resources.findings import BadInputError
+from resources.readers.registry import open_image
+from resources.readers.source import ReadOptions
 from tests import data_makers
+from tests.inspect.renaming import Renamed, with_other_numbers, with_other_words
 
 CATALOG = Path(__file__).parents[1] / "assets" / "catalog"
 ENOUGH = 0.9
 """Share of files or pairs, of those that either side names, that both must name."""
+
+FOUR = ("source", "pairing", "task", "classes")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the catalog's spec says of a miniature.
+
+    Attributes:
+        task: The task.
+        images: The image files; where there are label maps only those that have one.
+        pairs: (image, label file).
+        told: Whether a class is told of every image.
+        tables: Names of tables with classes or objects.
+        classes: Names of classes, as they are called and as they are spelled.
+        n_classes: How many of them the miniature's paths show.
+        ids: Label id -> its names.
+        files: Names that files of structures have; empty where there are none.
+        stored: Ids that stand in label maps, where the spec gives them other ids or merges them.
+        answer: Whether the folder holds the answer: label maps for segmentation, classes that something in the folder tells.
+    """
+
+    task: str
+    images: frozenset[str]
+    pairs: frozenset[tuple[str, str]]
+    told: bool
+    tables: frozenset[str]
+    classes: frozenset[str]
+    n_classes: int
+    ids: dict[int, frozenset[str]]
+    files: frozenset[str]
+    stored: frozenset[int]
+    answer: bool
+
+    def renamed(self, by: Renamed) -> Truth:
+        """The same of the folder under other names."""
+
+        def names(some: AbstractSet[str]) -> frozenset[str]:
+            return frozenset(plain(by.text(name)) for name in some) | some
+
+        return replace(
+            self,
+            images=frozenset(by.paths[path] for path in self.images),
+            pairs=frozenset((by.paths[image], by.paths[mask]) for image, mask in self.pairs),
+            tables=frozenset(by.text(name) for name in self.tables),
+            classes=names(self.classes),
+            ids={number: names(some) for number, some in self.ids.items()},
+            files=names(self.files),
+        )
 
 
 @dataclass(frozen=True)
@@ -41,11 +96,15 @@ class Score:
         pairing: Whether they belong to the same label maps, classes or tables.
         task: Whether the task is.
         classes: Whether the label ids, or the classes, are.
+        stored: The same, where ids that stand in the files count too and not only those that a spec makes of them.
         names: Whether their names are too; not asked of label ids whose names no file of the miniature says.
+        answer: Whether the folder holds the answer at all.
         said: The task that was said.
         unclaimed: Files that the draft leaves without a reason.
         seconds: How long the look took.
         trouble: Why there is no draft.
+        words: Whether all four are the same under other words; None where it was not asked.
+        numbers: The same with other numbers and signs.
     """
 
     slug: str
@@ -54,29 +113,41 @@ class Score:
     pairing: bool = False
     task: bool = False
     classes: bool = False
+    stored: bool = False
     names: bool = False
+    answer: bool = True
     said: str = ""
     unclaimed: int = 0
     seconds: float = 0.0
     trouble: str = ""
+    words: bool | None = None
+    numbers: bool | None = None
 
     @property
     def all_four(self) -> bool:
-        return self.source and self.pairing and self.task and self.classes
+        """Strictly."""
+        return all(getattr(self, name) for name in FOUR)
+
+    @property
+    def all_stored(self) -> bool:
+        """With label ids as the files hold them."""
+        return self.source and self.pairing and self.task and (self.classes or self.stored)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", nargs="*", default=[])
+    options.add_argument("--renamed", action="store_true")
     options.add_argument("--json", type=Path)
     chosen = options.parse_args()
     scores = []
     for slug, spec in specs().items():
         if not chosen.only or slug in chosen.only:
-            scores.append(score(spec))
+            scores.append(score(spec, renamed=chosen.renamed))
             print(line(scores[-1]), flush=True)
     for title, some in (("all", scores), ("of MDS-Bench's hundred", [s for s in scores if s.slug.startswith("mds_")])):
-        print(f"{title}: {total(some)}")
+        for text in totals(some):
+            print(f"{title}: {text}")
     if chosen.json:
         chosen.json.write_text(json.dumps([asdict(s) for s in scores], indent=1), encoding="utf-8")
 
@@ -97,57 +168,151 @@ def specs() -> dict[str, DatasetSpec]:
     return found
 
 
+MARKS = ("loads", *FOUR, "names")
+
+
 def line(score: Score) -> str:
-    marks = " ".join(f"{name}={'yes' if getattr(score, name) else 'NO '}" for name in FIELDS)
-    return f"{score.slug:24} {marks} unclaimed={score.unclaimed} {score.seconds:.1f}s {score.said} {score.trouble[:150]}"
+    marks = " ".join(f"{name}={'yes' if getattr(score, name) else 'NO '}" for name in MARKS)
+    asked = "" if score.words is None else f" words={'yes' if score.words else 'NO'} numbers={'yes' if score.numbers else 'NO'}"
+    merged = " ids-as-stored" if score.stored and not score.classes else ""
+    beyond = "" if score.answer else " not-in-folder"
+    rest = f"unclaimed={score.unclaimed} {score.seconds:.1f}s {score.said} {score.trouble[:150]}"
+    return f"{score.slug:24} {marks}{asked}{merged}{beyond} {rest}"
 
 
-FIELDS = ("loads", "source", "pairing", "task", "classes", "names")
-
-
-def total(scores: list[Score]) -> str:
+def totals(scores: list[Score]) -> Iterator[str]:
+    """Figures, the strict ones first."""
     wrong = sum(bool(s.said) and not s.task for s in scores)
-    parts = [f"{name} {sum(getattr(s, name) for s in scores)}" for name in FIELDS]
-    together = sum(s.all_four for s in scores)
-    counts = ", ".join(parts)
-    return f"{len(scores)} layouts; {counts}; source, pairing, task and classes together {together}; wrong task said {wrong}"
+    counts = ", ".join(f"{name} {sum(getattr(s, name) for s in scores)}" for name in MARKS)
+    yield f"{len(scores)} layouts; {counts}; all four {sum(s.all_four for s in scores)}; wrong task said {wrong}"
+    inside = [s for s in scores if s.answer or s.all_four]
+    unknown = sum(not s.said for s in scores if s not in inside)
+    found = sum(s.all_stored for s in inside)
+    yield (
+        f"the folder holds the answer of {len(inside)}; of these all four {found}, with label ids as the files hold them "
+        f"({sum(s.all_four for s in inside)} with those of the specs); of the other {len(scores) - len(inside)}, the task is "
+        f"called unknown in {unknown}"
+    )
+    if any(s.words is not None for s in scores):
+        full = [s for s in scores if s.all_stored]
+        both = sum(bool(s.words and s.numbers) for s in full)
+        words, numbers = sum(bool(s.words) for s in full), sum(bool(s.numbers) for s in full)
+        yield f"of {len(full)} with all four, so too with other words {words}, with other numbers and signs {numbers}, each {both}"
 
 
-def score(spec: DatasetSpec) -> Score:
+def score(spec: DatasetSpec, *, renamed: bool) -> Score:
+    """Of one layout."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "made" / "group" / "set"
         getattr(data_makers, spec.slug)(made)
         root = Path(folder) / "raw"
         shutil.copytree(made, root, ignore=lambda _, names: {n for n in names if n in ("random.txt", "VLM", SYNTHETIC_MARKER)})
         try:
-            truth = discover(spec, root)
+            truth = truth_of(spec, root)
         except RawDataMissingError as error:
             return Score(spec.slug, trouble=str(error))
-        started = time.perf_counter()
-        found = inspect_folder(root)
-        seconds = time.perf_counter() - started
-        said = found.said("task")
-        base = Score(spec.slug, task=said == task_of(spec), said=said, seconds=seconds)
-        try:
-            draft = as_spec(found, "draft")
-            tree = discover(draft, root)
-        except (ValueError, RawDataMissingError) as error:
-            return Score(**{**asdict(base), "trouble": " ".join(str(error).split())})
-        return compared(base, spec, truth, draft, tree)
+        found = looked_at(spec.slug, root, truth)
+        if not renamed or not found.all_stored:
+            return found
+        again = [survives(found, truth, root, Path(folder) / name, how) for name, how in VARIATIONS.items()]
+        return replace(found, words=again[0], numbers=again[1])
 
 
-def compared(base: Score, spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, tree: RawTree) -> Score:
-    source = agree(images(spec, truth), images(draft, tree))
-    ids, names = labels_agree(spec, truth, draft)
-    values = {
-        "loads": True,
-        "source": source,
-        "pairing": source and paired(spec, truth, draft, tree),
-        "classes": ids,
-        "names": names,
-        "unclaimed": sum(f.state == "unclaimed" for f in tree.files),
-    }
-    return Score(**{**{f.name: getattr(base, f.name) for f in fields(base)}, **values})
+VARIATIONS: dict[str, Callable[[Path, Path], Renamed]] = {"other": with_other_words, "again": with_other_numbers}
+
+
+def survives(found: Score, truth: Truth, root: Path, target: Path, how: Callable[[Path, Path], Renamed]) -> bool:
+    """Whether all four are found under other names too."""
+    by = how(root, target)
+    return looked_at(found.slug, target, truth.renamed(by)).all_stored
+
+
+def looked_at(slug: str, root: Path, truth: Truth) -> Score:
+    started = time.perf_counter()
+    found = inspect_folder(root)
+    seconds = time.perf_counter() - started
+    said = found.said("task")
+    base = Score(slug, task=said == truth.task, said=said, seconds=seconds, answer=truth.answer)
+    try:
+        draft = as_spec(found, "draft")
+        tree = discover(draft, root)
+    except (ValueError, RawDataMissingError) as error:
+        return replace(base, trouble=" ".join(str(error).split()))
+    source = agree(truth.images, images(draft, tree))
+    ids, stored, names = labels_agree(truth, draft)
+    return replace(
+        base,
+        loads=True,
+        source=source,
+        pairing=source and paired(truth, draft, tree),
+        classes=ids,
+        stored=stored,
+        names=names,
+        unclaimed=sum(f.state == "unclaimed" for f in tree.files),
+    )
+
+
+def truth_of(spec: DatasetSpec, root: Path) -> Truth:
+    """What the catalog's spec says.
+
+    Raises:
+        RawDataMissingError: Nothing in the folder fits it.
+    """
+    tree = discover(spec, root)
+    task = task_of(spec)
+    known = spec.classes
+    if task == "classification" and known is not None:
+        classes = {*known.names, *known.values}
+    else:
+        classes = set(spec.mds.classes) if spec.mds else set()
+    masks = any(source.masks for source in spec.layout.labels.values())
+    return Truth(
+        task=task,
+        images=images(spec, tree),
+        pairs=pairs(spec, tree),
+        told=known is not None and not known.untold and task == "classification",
+        tables=tables(spec),
+        classes=frozenset(map(plain, classes)),
+        n_classes=len(seen_classes(spec, tree)),
+        ids={number: frozenset(map(plain, (label.name, *label.aliases))) for number, label in spec.labels.items()},
+        files=frozenset(plain(label.file_name) for label in spec.labels.values()) if masks else frozenset(),
+        stored=stored_ids(spec, tree),
+        answer=has_answer(spec, tree, task),
+    )
+
+
+def has_answer(spec: DatasetSpec, tree: RawTree, task: str) -> bool:
+    """Whether a person could tell the task's labels from the folder, going by the spec."""
+    if task == "segmentation":
+        return bool(pairs(spec, tree)) or any(source.dicom is not None for source in spec.layout.labels.values())
+    if task == "classification":
+        known = spec.classes
+        constant = known is not None and known.field and "{" not in known.field
+        return known is not None and not known.untold and not constant
+    return spec.objects is not None
+
+
+def stored_ids(spec: DatasetSpec, tree: RawTree) -> frozenset[int]:
+    """The ids above 0 in the label maps, read whole, where a spec merges or translates them; else none."""
+    found: set[int] = set()
+    for subject in tree.subjects.values():
+        for scan in subject.scans:
+            for name, files in scan.labels.items():
+                source = spec.layout.labels[name]
+                if source.nonzero_is is None and not source.values:
+                    continue
+                for file in files:
+                    found |= values_in(tree.root / file.path, source.key)
+    return frozenset(found)
+
+
+def values_in(path: Path, key: str | None) -> set[int]:
+    try:
+        image = open_image(path, name=path.name, options=ReadOptions(key=key))
+        slabs = [slab.voxels for slab in image.slabs([(0, image.shape[image.slab_axis])])]
+    except (BadInputError, ValueError):
+        return set()
+    return {int(value) for slab in slabs for value in set(slab.ravel().tolist()) if value > 0}
 
 
 def task_of(spec: DatasetSpec) -> str:
@@ -160,14 +325,14 @@ def agree(one: AbstractSet[object], two: AbstractSet[object]) -> bool:
     return len(one & two) >= ENOUGH * len(one | two)
 
 
-def images(spec: DatasetSpec, tree: RawTree) -> set[object]:
+def images(spec: DatasetSpec, tree: RawTree) -> frozenset[str]:
     """The image files; where there are label maps only those that have one, as a spec may well leave the others out."""
     if labelled := {image for image, _ in pairs(spec, tree)}:
-        return set(labelled)
-    return {str(path) for s in tree.subjects.values() for scan in s.scans for path in scan.series.values()}
+        return frozenset(labelled)
+    return frozenset(str(path) for s in tree.subjects.values() for scan in s.scans for path in scan.series.values())
 
 
-def pairs(spec: DatasetSpec, tree: RawTree) -> set[tuple[str, str]]:
+def pairs(spec: DatasetSpec, tree: RawTree) -> frozenset[tuple[str, str]]:
     """(image, label file) pairs."""
     found: set[tuple[str, str]] = set()
     for subject in tree.subjects.values():
@@ -175,62 +340,50 @@ def pairs(spec: DatasetSpec, tree: RawTree) -> set[tuple[str, str]]:
             for name, files in scan.labels.items():
                 of = spec.layout.labels[name].of or tuple(spec.layout.series)
                 found |= {(str(scan.series[s]), f.path) for f in files for s in of if s in scan.series}
-    return found
+    return frozenset(found)
 
 
-def paired(spec: DatasetSpec, truth: RawTree, draft: DatasetSpec, tree: RawTree) -> bool:
+def paired(truth: Truth, draft: DatasetSpec, tree: RawTree) -> bool:
     """Whether images belong to the same label maps and tables, and have a class where the catalog's spec tells one."""
-    told = spec.classes is None or bool(spec.classes.untold) or task_of(spec) != "classification" or draft.classes is not None
-    return told and agree(pairs(spec, truth), pairs(draft, tree)) and tables(spec) <= tables(draft)
+    told = not truth.told or draft.classes is not None
+    return told and agree(truth.pairs, pairs(draft, tree)) and truth.tables <= tables(draft)
 
 
-def tables(spec: DatasetSpec) -> set[str]:
+def tables(spec: DatasetSpec) -> frozenset[str]:
     told = [spec.classes.table.file] if spec.classes and spec.classes.table else []
     beside = [re.sub(r"\{[a-z_]+\}", "*", name) for name in (spec.objects.file if spec.objects else ())]
-    return {re.sub(r"\*[_-]?(?:\*)+", "*", name.rpartition("/")[2]) for name in (*told, *beside)}
+    return frozenset(re.sub(r"\*[_-]?(?:\*)+", "*", name.rpartition("/")[2]) for name in (*told, *beside))
 
 
 def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", " ", name.lower()).strip()
 
 
-def labels_agree(spec: DatasetSpec, truth: RawTree, draft: DatasetSpec) -> tuple[bool, bool]:
-    """Whether ids or classes agree, and whether their names do."""
-    if task_of(spec) == "classification" and spec.classes is not None:
-        theirs = {plain(n) for n in (*spec.classes.names, *spec.classes.values)}
+def labels_agree(truth: Truth, draft: DatasetSpec) -> tuple[bool, bool, bool]:
+    """Whether ids or classes agree, whether those in the files do, and whether their names do."""
+    if truth.task == "classification" and truth.told | bool(truth.classes):
         ours = {plain(n) for n in draft.classes.names} if draft.classes else set()
-        same = bool(ours) and ours <= theirs and len(ours) >= len(seen_classes(spec, truth))
-        return same, same
-    if task_of(spec) == "detection":
-        return draft.objects is not None, draft.objects is not None
-    if not spec.layout.labels:
-        theirs = {plain(name) for name in spec.mds.classes} if spec.mds else set()
+        same = bool(ours) and ours <= truth.classes and len(ours) >= truth.n_classes
+        return same, same, same
+    if truth.task == "detection":
+        return (draft.objects is not None,) * 3
+    if not truth.ids:
         ours = {plain(label.name) for label in draft.labels.values()}
-        same = bool(ours) and ours <= theirs
-        return same, same
-    masks = any(source.masks for source in spec.layout.labels.values())
-    drafted = any(source.masks for source in draft.layout.labels.values())
-    if masks and drafted:
-        files = {plain(label.file_name) for label in spec.labels.values()}
+        same = bool(ours) and ours <= truth.classes
+        return same, same, same
+    if truth.files and any(source.masks for source in draft.layout.labels.values()):
         ours = {plain(label.file_name) for label in draft.labels.values()}
-        return ours <= files, ours <= files
-    return set(draft.labels) <= set(spec.labels) and bool(draft.labels), named(spec.labels, draft.labels)
+        return (ours <= truth.files,) * 3
+    ids = set(draft.labels)
+    named = bool(ids) and all(plain(label.name) in truth.ids.get(number, ()) for number, label in draft.labels.items())
+    return bool(ids) and ids <= set(truth.ids), bool(ids) and (ids == truth.stored or ids <= set(truth.ids)), named
 
 
-def seen_classes(spec: DatasetSpec, truth: RawTree) -> set[str]:
-    """How many classes the fields of the miniature's paths can tell; one where a table or header does."""
+def seen_classes(spec: DatasetSpec, tree: RawTree) -> set[str]:
+    """The classes that the fields of the miniature's paths tell; one where a table or header does."""
     if spec.classes is None or "{class}" not in spec.classes.field:
         return {""}
-    return {scan.fields.get("class", "") for s in truth.subjects.values() for scan in s.scans}
-
-
-def named(truth: Mapping[int, object], draft: Mapping[int, object]) -> bool:
-    for number, label in draft.items():
-        known = truth.get(number)
-        spellings = {plain(n) for n in (known.name, *known.aliases)} if known else set()  # type: ignore[attr-defined]
-        if plain(label.name) not in spellings:  # type: ignore[attr-defined]
-            return False
-    return bool(draft)
+    return {scan.fields.get("class", "") for s in tree.subjects.values() for scan in s.scans}
 
 
 if __name__ == "__main__":
