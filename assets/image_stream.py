@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assets.measure.reorient import NO_VOXELS, SlabStatistics, gather_ras
+from resources import memory
 from resources.geometry import Reorientation
 from resources.ome_metadata import PATIENT, StoredAxes
 from resources.ome_zarr import SLAB, ImageWriter, PendingWrite, slab_bounds
@@ -83,17 +84,18 @@ def store_image(
     stored = {channel: StoredImage(ImageWriter(group, shape, image.dtype, axis, axes)) for channel, group in groups.items()}
     plane = int(np.prod(shape)) // shape[axis]
     size = min(SLAB, shape[axis]) * plane * image.dtype.itemsize
-    buffers = [_Buffer(np.empty(size, np.uint8)) for _ in range(_BUFFERS)]
-    try:
-        for slab in image.slabs(bounds):
-            if slab.channel in stored:
-                _store_slab(slab, reorientation, shape, axis, stored[slab.channel], buffers[0])
-                buffers.append(buffers.pop(0))
-        for buffer in buffers:
-            buffer.reuse()
-    finally:
-        for buffer in buffers:
-            buffer.wait()
+    with memory.slabs.lend(_BUFFERS, size) as lent:
+        buffers = [_Buffer(stretch) for stretch in lent]
+        try:
+            for slab in image.slabs(bounds):
+                if slab.channel in stored:
+                    _store_slab(slab, reorientation, shape, axis, stored[slab.channel], buffers[0])
+                    buffers.append(buffers.pop(0))
+            for buffer in buffers:
+                buffer.reuse()
+        finally:
+            for buffer in buffers:
+                buffer.wait()
     return stored
 
 

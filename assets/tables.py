@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 Schema = Mapping[str, pl.DataType | type[pl.DataType]]
@@ -195,10 +196,18 @@ def tables_of(step: str) -> tuple[str, ...]:
 
 
 def frame(schema: Schema, rows: Iterable[Mapping[str, Any]] | Mapping[str, Sequence[Any] | Any]) -> pl.DataFrame:
-    """A table of exactly these columns, from rows or from columns."""
-    if isinstance(rows, Mapping):
-        return pl.DataFrame(dict(rows), schema=dict(schema))
-    return pl.DataFrame(list(rows), schema=dict(schema), orient="row")
+    """A table of exactly these columns, from rows or from columns; a single value of a column holds for all rows."""
+    if not isinstance(rows, Mapping):
+        listed = list(rows)
+        return pl.DataFrame([pl.Series(name, [row.get(name) for row in listed], kind) for name, kind in schema.items()])
+    height = next(len(values) for values in rows.values() if isinstance(values, list | np.ndarray))
+    return pl.DataFrame([_column(name, kind, rows[name], height) for name, kind in schema.items()])
+
+
+def _column(name: str, kind: pl.DataType | type[pl.DataType], values: Any, height: int) -> pl.Series:
+    if isinstance(values, list | np.ndarray):
+        return pl.Series(name, values, dtype=kind)
+    return pl.Series(name, [values], dtype=kind).new_from_index(0, height)
 
 
 def concatenate(schema: Schema, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

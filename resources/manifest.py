@@ -19,13 +19,19 @@ _SEAL = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n\Z')
 
 
 def sealed(content: Mapping[str, Any]) -> bytes:
-    """Canonical JSON of a record that is not empty, closed by a SHA-256 of all that precedes it.
+    """Canonical JSON of a record that is not empty, a line for each of its fields, closed by a SHA-256 of all that precedes it.
 
     Raises:
         ValueError: It holds a number that JSON cannot say, NaN for example.
     """
-    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False).removesuffix("\n}")
+    lines = [f" {json.dumps(name)}: {_canonical(content[name])}" for name in sorted(content)]
+    text = "{\n" + ",\n".join(lines)
     return f'{text},\n "checksum": "{sha256(text.encode()).hexdigest()}"\n}}\n'.encode()
+
+
+def _canonical(value: Any) -> str:
+    # With `indent` the standard library would encode in Python: 0.4 of the time of a commit.
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
 def unsealed(content: bytes) -> bytes:

@@ -16,7 +16,9 @@ from resources.findings import Code, Finding, Severity, finding
 
 def lesion_sizes(spec: DatasetSpec, label_map: LabelMap) -> pl.DataFrame:
     """The `lesion_sizes` rows of one label map; no axes where a component is a pixel or a line, or pixels have no size in mm."""
-    return concatenate(LESION_SIZES, [_of_plane(spec, label_map, plane) for plane in label_map.components])
+    table = concatenate(LESION_SIZES, [_of_plane(spec, label_map, plane) for plane in label_map.components])
+    unknown = pl.col("major_mm").is_nan()
+    return table.with_columns(pl.when(unknown).then(None).otherwise(pl.col(c)).alias(c) for c in _AXES)
 
 
 def _of_plane(spec: DatasetSpec, label_map: LabelMap, plane: Plane) -> pl.DataFrame:
@@ -29,7 +31,7 @@ def _of_plane(spec: DatasetSpec, label_map: LabelMap, plane: Plane) -> pl.DataFr
         "component": found.component,
         "n_components": found.n_components,
         "pixel_count": found.pixel_count,
-        "major_mm": axes.major_mm,
+        "major_mm": axes.major_mm if pixel_mm else np.full(len(found.label_id), np.nan),
         "minor_mm": axes.minor_mm,
         "angle_deg": axes.angle_deg,
         "centre_px": axes.centre_px,
@@ -40,10 +42,7 @@ def _of_plane(spec: DatasetSpec, label_map: LabelMap, plane: Plane) -> pl.DataFr
         "reliable": axes.reliable if pixel_mm else np.zeros(len(found.label_id), np.bool_),
         "synthetic": label_map.synthetic,
     }
-    table = frame(LESION_SIZES, columns)
-    none = pl.col("major_mm").is_nan() if pixel_mm else pl.lit(value=True)
-    nulled = [pl.when(none).then(None).otherwise(pl.col(c)).alias(c) for c in _AXES]
-    return table.with_columns(nulled)
+    return frame(LESION_SIZES, columns)
 
 
 _AXES = ("major_mm", "minor_mm", "angle_deg", "major_px", "minor_px")

@@ -69,7 +69,7 @@ class LabelMap:
         """The columns that say where each row belongs."""
         names = {number: label.name for number, label in spec.labels.items()}
         return {
-            "dataset": np.repeat(self.dataset, len(found.label_id)),
+            "dataset": self.dataset,
             "subject": self.subject,
             "scan": self.scan,
             "series": self.series,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from resources import memory
 from resources.findings import Finding
 from resources.readers.bytestream import PIECE, ByteStream, fingerprint
 from resources.readers.image import Slab, SourceFile
@@ -71,9 +72,13 @@ class FortranVoxels:
         nx, ny, nz = self.shape
         promised = self.offset + nx * ny * nz * self.n_channels * self.stored.itemsize
         steps = [(channel, start, stop) for channel in range(self.n_channels) for start, stop in bounds]
-        size = nx * ny * max(stop - start for start, stop in bounds)
-        buffers = [np.empty(size, self.dtype) for _ in steps[:2]]
-        with ByteStream(self.file, promised) as stream, ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as ahead:
+        size = nx * ny * max(stop - start for start, stop in bounds) * self.dtype.itemsize
+        with (
+            memory.slabs.lend(len(steps[:2]), size) as lent,
+            ByteStream(self.file, promised) as stream,
+            ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as ahead,
+        ):
+            buffers = [stretch.view(self.dtype) for stretch in lent]
             stream.skip(self.offset)
 
             def read(number: int) -> Slab:

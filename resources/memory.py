@@ -1,0 +1,62 @@
+"""Memory that is lent out again: fresh pages, which the system has to clear, cost as much as a copy.
+
+Whoever borrows must be done with the memory when it is given back: views of it show what the next borrower writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+
+KEPT_BYTES: Final = 256 << 20
+"""At most so much waits for the next borrower: the slabs of two common CTs side by side."""
+
+_SMALLEST: Final = 1 << 20
+"""Less than this is not worth keeping."""
+
+
+class Lender:
+    """Keeps memory that was given back, as much as `kept_bytes`, for those who ask for as much or a little less."""
+
+    def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
+        self._most = kept_bytes
+        self._free: list[Bytes] = []
+        self._lock = Lock()
+
+    @property
+    def kept(self) -> int:
+        """Bytes that wait for a borrower."""
+        return sum(memory.nbytes for memory in self._free)
+
+    @contextmanager
+    def lend(self, count: int, size: int) -> Iterator[list[Bytes]]:
+        """`count` stretches of `size` bytes, of any content, until the context is left."""
+        whole = [self._take(size) for _ in range(count)]
+        try:
+            yield [memory[:size] for memory in whole]
+        finally:
+            self._give_back(whole)
+
+    def _take(self, size: int) -> Bytes:
+        with self._lock:
+            fitting = [n for n, memory in enumerate(self._free) if size <= memory.nbytes <= 2 * size]
+            if fitting:
+                return self._free.pop(min(fitting, key=lambda n: self._free[n].nbytes))
+        return np.empty(size, np.uint8)
+
+    def _give_back(self, whole: list[Bytes]) -> None:
+        with self._lock:
+            self._free += [memory for memory in whole if memory.nbytes >= _SMALLEST]
+            while self.kept > self._most:
+                self._free.pop(0)
+
+
+slabs = Lender()
+"""For the slabs of images."""

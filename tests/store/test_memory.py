@@ -1,0 +1,63 @@
+"""Memory that is lent out again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from resources.memory import Lender
+
+MIB = 1 << 20
+
+
+def test_what_was_given_back_is_lent_again() -> None:
+    lender = Lender()
+    with lender.lend(2, 4 * MIB) as first:
+        places = {memory.ctypes.data for memory in first}
+    with lender.lend(2, 4 * MIB) as second:
+        assert {memory.ctypes.data for memory in second} == places
+
+
+def test_memory_that_is_lent_is_nobody_elses() -> None:
+    lender = Lender()
+    with lender.lend(2, 4 * MIB) as first, lender.lend(2, 4 * MIB) as second:
+        for value, memory in enumerate([*first, *second]):
+            memory[:] = value
+        assert [int(memory[0]) for memory in [*first, *second]] == [0, 1, 2, 3]
+
+
+def test_a_little_less_is_cut_from_what_is_there_and_given_back_whole() -> None:
+    lender = Lender()
+    with lender.lend(1, 4 * MIB):
+        pass
+    with lender.lend(1, 3 * MIB) as (memory,):
+        assert memory.nbytes == 3 * MIB
+    assert lender.kept == 4 * MIB
+
+
+def test_much_less_does_not_hold_a_large_stretch() -> None:
+    lender = Lender()
+    with lender.lend(1, 8 * MIB):
+        pass
+    with lender.lend(1, MIB):
+        assert lender.kept == 8 * MIB
+
+
+def test_no_more_is_kept_than_was_allowed_and_nothing_small() -> None:
+    lender = Lender(kept_bytes=10 * MIB)
+    with lender.lend(3, 4 * MIB), lender.lend(5, 1000):
+        pass
+    assert lender.kept == 8 * MIB
+
+
+def test_memory_comes_back_when_the_work_fails() -> None:
+    lender = Lender()
+
+    def fail() -> None:
+        with lender.lend(1, 2 * MIB) as (memory,):
+            memory[:] = np.uint8(1)
+            raise ValueError("a damaged file")
+
+    with pytest.raises(ValueError, match="damaged"):
+        fail()
+    assert lender.kept == 2 * MIB
