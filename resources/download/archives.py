@@ -7,13 +7,14 @@ that a run that was cut off goes on with the member it was at.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from resources import durable
-from resources.download import archive_7z, archive_tar, archive_zip
+from resources.download import archive_tar, archive_zip
 from resources.download.budget import Budget, Limits
 from resources.download.errors import ArchiveError
 from resources.download.joined import ArchiveKind, archive_kind, open_joined, stem
@@ -22,6 +23,8 @@ from resources.download.part import disk_error
 from resources.download.sink import Choice, Sink
 from resources.download.values import Rule
 from resources.download.watch import Watch
+
+_Unpack = Callable[[BinaryIO, Sink, Choice], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +105,25 @@ class Extractor:
         kind = archive_kind(name)
         if kind is None:
             raise ArchiveError("it is no archive that is read here")
-        broken = _BROKEN[kind]
+        unpack, broken = self._reader(kind, stem(name.rpartition("/")[2]))
         try:
-            if kind == "zip":
-                archive_zip.unpack(file, sink, choice, self.limits.members)
-            elif kind == "tar":
-                archive_tar.unpack(file, sink, choice)
-            elif kind == "7z":
-                archive_7z.unpack(file, sink, choice)
-            else:
-                archive_tar.unpack_single(file, stem(name.rpartition("/")[2]), sink, choice)
+            unpack(file, sink, choice)
         except broken as error:
             raise ArchiveError(f"it is damaged, or not what its name says ({type(error).__name__}: {error})") from None
         finally:
             sink.record.flush(sink.folder)
+
+    def _reader(self, kind: ArchiveKind, inside: str) -> tuple[_Unpack, tuple[type[Exception], ...]]:
+        """What unpacks an archive of a kind, and what it raises over a damaged one."""
+        if kind == "7z":
+            from resources.download import archive_7z  # noqa: PLC0415 - loads py7zr, which takes a second
+
+            return archive_7z.unpack, archive_7z.BROKEN
+        if kind == "zip":
+            return partial(archive_zip.unpack, most_members=self.limits.members), archive_zip.BROKEN
+        if kind == "tar":
+            return archive_tar.unpack, archive_tar.BROKEN
+        return lambda file, sink, choice: archive_tar.unpack_single(file, inside, sink, choice), archive_tar.BROKEN
 
     def _open_nested(self, sink: Sink, deepest: int) -> None:
         """Open the archives among the members, then those among theirs; each goes into a folder of its name."""
@@ -129,14 +137,6 @@ class Extractor:
                 sink.record.note_opened(path)
         for path in sink.record.opened:
             durable.remove_file(sink.folder / path)
-
-
-_BROKEN: dict[ArchiveKind, tuple[type[Exception], ...]] = {
-    "zip": archive_zip.BROKEN,
-    "tar": archive_tar.BROKEN,
-    "7z": archive_7z.BROKEN,
-    "single": archive_tar.BROKEN,
-}
 
 
 def _opens(path: str) -> bool:

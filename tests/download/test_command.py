@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typer.testing import CliRunner, Result
 from assets.fetch import folders_for, request_for
 from assets.spec import DatasetSpec, load_catalog
 from orchestration import cli, download_watch
-from orchestration import download as command
+from orchestration import download_result as command
 from orchestration.download_job import download_job
 from resources.download import session as sessions
 from resources.download.hosts.listing import Endpoints
@@ -61,6 +62,13 @@ def quick(monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
         return sessions.Options(policy=QUICK, endpoints=Endpoints(zenodo=site.url(""), github=site.url("")), **given)
 
     monkeypatch.setattr(command, "Options", quick_options)
+
+
+def test_whoever_does_not_download_does_not_wait_for_its_libraries() -> None:
+    asked = "import orchestration.download, orchestration.download_job, resources.download.archives, sys"
+    code = f"{asked}; print(*({{'requests', 'py7zr'}} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.strip()
 
 
 def test_the_licence_comes_first(terminal: Terminal, site: Site) -> None:
