@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assets.measure.labels import NO_OFFENDERS, Offenders, compact_labels, id_counts, tight_box
+from assets.measure.reorient import copy_strided
 from assets.spec import DatasetSpec
 from assets.spec_layout import LabelsSource
 from resources.findings import BadInputError, Code
@@ -36,6 +38,13 @@ class RasLabels:
     offset_ijk: tuple[int, int, int]
     shape_ijk: tuple[int, int, int]
     counts: dict[int, int]
+
+    @cached_property
+    def crop_kji(self) -> npt.NDArray[Any]:
+        """The crop in the order in which it is stored and hashed, `[k, j, i]`, contiguous."""
+        turned = np.empty(self.crop.shape[::-1], self.crop.dtype)
+        copy_strided(self.crop.transpose(2, 1, 0), turned)
+        return turned
 
 
 def read_labels(spec: DatasetSpec, source: LabelsSource, image: RawImage, file: str) -> RasLabels:
@@ -102,7 +111,10 @@ def _put_together(image: RawImage, parts: Sequence[_Part]) -> RasLabels:
         for axis, flip in zip(reorientation.axes, reorientation.flips, strict=True)
     ]
     counts = {number: count for number, count in sorted(id_counts(stored).items()) if number}
-    return RasLabels(np.ascontiguousarray(reorientation.view(stored)), (offset[0], offset[1], offset[2]), shape, counts)
+    view = reorientation.view(stored)
+    crop = np.empty(view.shape, view.dtype)
+    copy_strided(view, crop)
+    return RasLabels(crop, (offset[0], offset[1], offset[2]), shape, counts)
 
 
 def _read_parts(image: RawImage, file: str) -> list[list[_Part]]:
@@ -150,7 +162,7 @@ def hash_labels(labels: RasLabels) -> str:
     content = ContentHash(labels.shape_ijk, labels.crop.dtype)
     shape = np.array(labels.shape_ijk[::-1])
     low = np.array(labels.offset_ijk[::-1])
-    crop = labels.crop.transpose(2, 1, 0)
+    crop = labels.crop_kji
     high = low + crop.shape
     touched = (range(a // HASH_BLOCK * HASH_BLOCK, b, HASH_BLOCK) for a, b in zip(low.tolist(), high.tolist(), strict=True))
     for k, j, i in product(*touched):

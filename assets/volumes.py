@@ -347,8 +347,8 @@ class _ScanBuilder:
             ],
         }
         write_labels(
-            self.out / group, labels.shape_ijk, labels.crop, labels.offset_ijk, spacing_mm(affine).tolist(),
-            affine[:3, 3].tolist(), attributes, source.axes,
+            self.out / group, labels.shape_ijk, labels.crop_kji.transpose(2, 1, 0), labels.offset_ijk,
+            spacing_mm(affine).tolist(), affine[:3, 3].tolist(), attributes, source.axes,
         )  # fmt: skip
         self.made.rows.append(row)
         made = LabelMap(
