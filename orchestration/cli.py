@@ -18,6 +18,7 @@ from orchestration import score
 from orchestration import status as reports
 from orchestration.download import download
 from orchestration.inspect import inspect
+from orchestration.standardize import standardize
 from resources.layout import Layout
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Standardized, checked, measured medical-imaging data.")
@@ -28,6 +29,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 
 app.command()(download)
 app.command()(inspect)
+app.command()(standardize)
 
 
 def main() -> None:

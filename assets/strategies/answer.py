@@ -41,6 +41,9 @@ KEYS = frozenset(
 """What a model may say; other keys are left out, and that is told."""
 
 _LAYOUT_KEYS = frozenset(("subject", "scan", "roots", "fields", "series", "labels", "unlabelled", "ignore"))
+_TAGS = ("Modality", "BodyPartExamined", "Laterality", "ImageLaterality", "ViewPosition", "ScanningSequence")
+"""DICOM elements that a model may take classes from: none that could tell of a person."""
+
 _TASKS = ("classification", "segmentation", "detection")
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)(?:\n```|\Z)", re.DOTALL)
 _TEXT_REGEXES = ("header", "matches")
@@ -89,6 +92,8 @@ def _read(text: str, names: Sequence[str], secret: str) -> tuple[Json, str, list
         spec = DatasetSpec.model_validate(draft)
     except (ValueError, re.error, RecursionError) as error:
         raise UnusableAnswerError(f"the answer is no spec: {error}") from None
+    if spec.classes is not None and spec.classes.tag and spec.classes.tag not in _TAGS:
+        raise UnusableAnswerError(f"classes are taken from {spec.classes.tag[:60]!r}; of headers only {', '.join(_TAGS)} are")
     _require_inside(spec)
     _require_patterns(spec, names)
     return draft, task, remarks

@@ -7,10 +7,12 @@ for the validator to say.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from assets.build import BuildFailedError, build_subjects
 from assets.dataset import Dataset, survey
@@ -23,9 +25,8 @@ from assets.raw import RawDataMissingError
 from assets.spec import DatasetSpec
 from assets.strategies.mds_block import dimension_of, with_dimension, with_mds
 from assets.strategies.place import Place, PlaceError, place_of
-from resources.findings import Finding
+from resources.findings import Code, Finding, Severity
 from resources.layout import RECORDS, Layout
-from resources.manifest import Manifest
 from resources.ome_zarr import StoreDamagedError
 from resources.store import NotPublishedError
 
@@ -144,16 +145,17 @@ def _written(dataset: Dataset) -> Candidate:
     spec, store = dataset.spec, dataset.store
     if spec.mds is None:
         raise CandidateError("the spec has no `mds` block")
-    folder = dataset.layout.root / RECORDS
+    folder = dataset.layout.root / f"{RECORDS}-{digest(spec.mds.model_dump(mode='json'))[:16]}"
     with store.staging() as staging:
         made = make_records(dataset, spec.mds, staging)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.move(staging.folder / RECORDS, folder)
-    return Candidate(spec, folder, made.listed, made.records, (*made.findings, *_met(store.manifests())))
+    return Candidate(spec, folder, made.listed, made.records, (*made.findings, *_met(store.read_table("findings"))))
 
 
-def _met(manifests: Mapping[str, Manifest]) -> Sequence[Finding]:
-    return tuple(record.finding() for name in sorted(manifests) for record in manifests[name].findings)
+def _met(table: pl.DataFrame) -> tuple[Finding, ...]:
+    rows = table.select("code", "severity", "file", "detail").iter_rows()
+    return tuple(Finding(Code(code), Severity(severity), file or "", detail) for code, severity, file, detail in rows)
 
 
 __all__ = ["Candidate", "CandidateError", "PlaceError", "make_candidate", "records_of"]
