@@ -45,7 +45,7 @@ class GreatExpectationsGates:
         ledger = tables["ledger"]
         settled = ledger.filter(pl.col("state") != "pending")
         of_boxes = tables.get("boxes", pl.DataFrame())
-        totals = index.summary(spec, tables["volumes"], of_boxes, settled)
+        totals = index.summary(spec, tables["volumes"], of_boxes, settled, tables.get("objects"))
         verdict = _verdict(run_suite(index.suite(spec, totals), index.view(totals)))
         n_pending = ledger.filter(kind="subject", state="pending").height
         detail = f"{n_pending} subjects of the raw folder are not computed yet"

@@ -20,7 +20,9 @@ _BASE = (
 )  # fmt: skip
 
 
-def summary(spec: DatasetSpec, volumes: pl.DataFrame, boxes: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
+def summary(
+    spec: DatasetSpec, volumes: pl.DataFrame, boxes: pl.DataFrame, ledger: pl.DataFrame, objects: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """The one row of totals.
 
     Args:
@@ -29,6 +31,7 @@ def summary(spec: DatasetSpec, volumes: pl.DataFrame, boxes: pl.DataFrame, ledge
         boxes: Its `boxes`; a table with other columns counts as one without rows.
         ledger: Its `ledger`. A subject is published when its state is `used`. A file is accounted for when it is in one row,
             with a known state and, unless it is used, a reason.
+        objects: Its `objects`, if any are marked: their labels occur there, and not in label maps.
     """
     subjects, files = (ledger.filter(pl.col("kind") == kind) for kind in ("subject", "file"))
     published = set(subjects.filter(pl.col("state") == "used")["name"])
@@ -36,8 +39,7 @@ def summary(spec: DatasetSpec, volumes: pl.DataFrame, boxes: pl.DataFrame, ledge
     quarantined = subjects.filter(pl.col("state") == "quarantined").height
     reasoned = (pl.col("state") == "used") | (pl.col("reason").fill_null("").str.strip_chars() != "")
     accounted = files.filter(pl.col("state").is_in(STATES) & reasoned & pl.col("name").is_unique()).height
-    seen = set(volumes["label_ids"].drop_nulls().explode().to_list())
-    unlabelled = [f"{n} ({label.name})" for n, label in spec.labels.items() if n not in seen]
+    unlabelled = [f"{n} ({spec.labels[n].name})" for n in _not_met(spec, volumes, objects)]
     totals = {
         "n_listed": subjects.height,
         "n_published": len(published),
@@ -54,6 +56,15 @@ def summary(spec: DatasetSpec, volumes: pl.DataFrame, boxes: pl.DataFrame, ledge
         boxes = pl.DataFrame(schema=dict(BOXES))
     present = {_count_column(c.name, c.key): c.present for c in counts(spec, volumes, boxes)}
     return pl.DataFrame([totals | present])
+
+
+def _not_met(spec: DatasetSpec, volumes: pl.DataFrame, objects: pl.DataFrame | None) -> list[int]:
+    """Labels that occur in no label map and as no marked object; none where there is neither, as they cannot occur then."""
+    if not spec.layout.labels and objects is None:
+        return []
+    met = set(volumes["label_ids"].drop_nulls().explode().to_list())
+    met |= set(objects["label_id"].to_list()) if objects is not None else set()
+    return [number for number in spec.labels if number not in met]
 
 
 def is_whole_release(spec: DatasetSpec, totals: pl.DataFrame) -> bool:

@@ -114,3 +114,21 @@ def test_a_dataset_without_boxes_has_none_of_the_published_boxes() -> None:
     spec = made.spec(quarantined_share=0.5, subjects=2, counts={"boxes": {"axial": 7}})
     result = run(spec, boxes=pl.DataFrame())
     assert [r.columns for r in result.failed] == [("count_boxes_axial",)]
+
+
+def test_labels_of_marked_objects_occur_where_objects_are_marked() -> None:
+    objects = pl.DataFrame({"label_id": [1, 1]}, schema={"label_id": pl.UInt16})
+    nothing = made.volumes().with_columns(pl.lit(None, VOLUMES["label_ids"]).alias("label_ids"))
+    spec = made.spec(quarantined_share=0.5)
+    without = index.summary(spec, nothing, made.boxes(), made.ledger(), objects)
+    assert "1 (" not in without["unlabelled"][0]
+    assert without["n_unlabelled_ids"][0] == len(spec.labels) - 1
+
+
+def test_a_dataset_without_label_maps_and_objects_is_not_asked_for_labels() -> None:
+    spec = made.spec(quarantined_share=0.5)
+    layout = spec.layout.model_copy(update={"labels": {}})
+    pictures = spec.model_copy(update={"layout": layout})
+    nothing = made.volumes().with_columns(pl.lit(None, VOLUMES["label_ids"]).alias("label_ids"))
+    totals = index.summary(pictures, nothing, made.boxes(), made.ledger())
+    assert (totals["n_unlabelled_ids"][0], totals["unlabelled"][0]) == (0, "")

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from assets.mds.listing import after_folder, find_listing, read_listing
+from assets.mds.listing import after_folder, find_listings, read_listing
 from assets.mds.targets import Targets, targets_of
 from assets.raw import discover
 from assets.spec import DatasetSpec
@@ -78,7 +78,42 @@ def test_a_list_of_something_else_beside_the_raw_folder_is_not_taken(tmp_path: P
     (tmp_path / "random.txt").write_text(f"0 {THERE}/data/masks/a.nii.gz\n")
     mds = spec().mds
     assert mds is not None
-    assert find_listing(mds, tmp_path / "made_up") is None
+    assert find_listings(mds, tmp_path / "made_up") == ()
+
+
+def test_the_list_may_lie_with_the_ground_truth_and_that_of_the_root_goes_first(tmp_path: Path) -> None:
+    make(tmp_path, "a", "b")
+    of_a, of_b = (f"0 {THERE}/data/masks/{name}.nii.gz\n" for name in "ab")
+    touch(tmp_path, "VLM/random.txt")
+    (tmp_path / "VLM/random.txt").write_text(of_b)
+    alone = targets(spec(), tmp_path)
+    assert (found(alone), alone.findings, alone.listing) == (
+        [(0, "b", "labels", "data/masks/b.nii.gz")], (), "VLM/random.txt",
+    )  # fmt: skip
+    (tmp_path / "random.txt").write_text(of_b.replace(" ", ": ", 1))
+    same = targets(spec(), tmp_path)
+    assert (found(same), same.findings, same.listing) == (found(alone), (), "random.txt")
+    (tmp_path / "random.txt").write_text(of_a)
+    both = targets(spec(), tmp_path)
+    assert found(both) == [(0, "a", "labels", "data/masks/a.nii.gz")]
+    (said,) = both.findings
+    assert (said.code, said.file) == (Code.NO_RECORD, "VLM/random.txt")
+    assert said.detail == (
+        "it names other targets than random.txt, which is taken: target 0 is data/masks/b.nii.gz, there it is data/masks/a.nii.gz"
+    )
+
+
+def test_records_are_out_of_date_when_a_second_list_changes(tmp_path: Path) -> None:
+    make(tmp_path, "a")
+    touch(tmp_path, "VLM/random.txt")
+    mds = spec().mds
+    assert mds is not None
+    (tmp_path / "random.txt").write_text(f"0 {THERE}/data/masks/a.nii.gz\n")
+    before = read_listing(mds, tmp_path)
+    (tmp_path / "VLM/random.txt").write_text(f"1 {THERE}/data/masks/a.nii.gz\n")
+    after = read_listing(mds, tmp_path)
+    assert before.paths == after.paths
+    assert before.content != after.content
 
 
 def test_a_raw_folder_that_holds_the_copy_has_the_prefix_in_its_paths(tmp_path: Path) -> None:
