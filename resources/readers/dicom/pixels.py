@@ -20,10 +20,11 @@ from resources.readers.bytestream import ByteStream, fingerprint
 from resources.readers.dicom.bounded import Budget, BudgetExceededError, Seekable
 from resources.readers.dicom.encapsulated import Frame, find_frames
 from resources.readers.dicom.files import DicomFile
-from resources.readers.dicom.guard import DEFAULT, DecoderError, Limits, decompress
+from resources.readers.dicom.guard import DEFAULT, DecoderError, decompress
 from resources.readers.dicom.headers import open_inflated
 from resources.readers.dicom.layout import PixelLayout
 from resources.readers.image import SourceFile
+from resources.readers.process import Limits
 from resources.readers.source import open_regular
 
 IN_MEMORY = 64 << 20
@@ -55,7 +56,7 @@ class FrameReader:
             Rows x columns of `PixelLayout.container`, or rows x columns x 3 of unsigned integers for colour.
 
         Raises:
-            BadInputError: TRUNCATED, BAD_HEADER or DECODER_FAILED.
+            BadInputError: TRUNCATED, BAD_HEADER or DECODER_FAILED; UNREADABLE when somebody ended the decoder.
         """
         layout, pixels = self.file.whole, self.file.pixels
         if layout is None or pixels is None:
@@ -78,10 +79,8 @@ class FrameReader:
         try:
             array = decompress(b"".join(pieces), self.file.syntax, _options(layout), layout.frame_bytes, self._limits)
         except DecoderError as error:
-            raise source.bad(
-                Code.DECODER_FAILED,
-                f"frame {index} cannot be decompressed ({self.file.syntax}): {error}; download the file again",
-            ) from error
+            code, advice = (Code.UNREADABLE, "run again") if error.passing else (Code.DECODER_FAILED, "download the file again")
+            raise source.bad(code, f"frame {index} cannot be decompressed ({self.file.syntax}): {error}; {advice}") from error
         shape = (layout.rows, layout.columns, *((3,) if layout.samples == 3 else ()))
         if array.shape != shape or array.dtype.itemsize > 8:
             raise source.bad(

@@ -19,13 +19,14 @@ from resources.geometry import FloatArray
 from resources.readers.dicom.concepts import Concept, read_concept
 from resources.readers.dicom.elements import Elements, quiet
 from resources.readers.dicom.files import DicomFile, identified
-from resources.readers.dicom.guard import DEFAULT, Limits
+from resources.readers.dicom.guard import DEFAULT
 from resources.readers.dicom.headers import Header, read_header
 from resources.readers.dicom.identity import segmentation_series
 from resources.readers.dicom.layout import check_promise, read_layout
 from resources.readers.dicom.seg_grid import Canvas, Grid, place_segments
 from resources.readers.dicom.seg_voxels import SegVoxels
 from resources.readers.image import RawImage, SourceFile
+from resources.readers.process import Limits
 from resources.readers.source import ReadOptions, examine
 
 Storage = Literal["binary", "fractional", "labelmap"]

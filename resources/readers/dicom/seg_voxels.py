@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from resources.findings import Code
 from resources.readers.dicom.files import DicomFile
-from resources.readers.dicom.guard import Limits
 from resources.readers.dicom.pixels import FrameReader, open_frames
 from resources.readers.dicom.seg_grid import Canvas, Spot
 from resources.readers.image import Slab, SourceFile
+from resources.readers.process import Limits
 from resources.readers.slabs import check_bounds
 
 

@@ -16,11 +16,12 @@ from resources.readers import declared
 from resources.readers.dicom.assembly import assemble
 from resources.readers.dicom.door import sniff
 from resources.readers.dicom.files import DicomFile, read_file
-from resources.readers.dicom.guard import DEFAULT, Limits
+from resources.readers.dicom.guard import DEFAULT
 from resources.readers.dicom.identity import may_be_dicom
 from resources.readers.dicom.kinds import Kind, SeriesKey
 from resources.readers.dicom.volume import open_files
 from resources.readers.image import FourthAxis, RawImage, Space
+from resources.readers.process import Limits
 from resources.readers.source import ReadOptions, examine
 
 PLAIN = ReadOptions()

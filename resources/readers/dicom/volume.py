@@ -14,12 +14,13 @@ import numpy.typing as npt
 from resources.findings import Code, Finding
 from resources.readers.dicom.assembly import Assembly, assemble
 from resources.readers.dicom.files import DicomFile, read_file
-from resources.readers.dicom.guard import DEFAULT, Limits
+from resources.readers.dicom.guard import DEFAULT
 from resources.readers.dicom.pixels import FrameReader, open_frames
 from resources.readers.dicom.planes import Plane
 from resources.readers.dicom.rescale import apply_rescale
 from resources.readers.dicom.seg import open_seg
 from resources.readers.image import RawImage, Slab, SourceFile
+from resources.readers.process import Limits
 from resources.readers.slabs import check_bounds
 from resources.readers.source import RawFile, ReadOptions
 

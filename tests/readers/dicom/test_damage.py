@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
 import resource
 import struct
-import subprocess
-import sys
-import time
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -20,11 +18,14 @@ from pydicom.encaps import encapsulate
 from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, ExplicitVRLittleEndian, JPEG2000Lossless, RLELossless
 
 from resources.findings import BadInputError, Code
+from resources.readers import process
 from resources.readers.dicom import bounded, guard
-from resources.readers.dicom.guard import DecoderError, Limits, Worker, decompress
+from resources.readers.dicom.guard import DEFAULT, DecoderError, decompress
 from resources.readers.dicom.series import open_series
+from resources.readers.process import Limits
 from resources.readers.registry import open_image
 from resources.readers.source import ReadOptions
+from resources.readers.wire import Call
 from tests.readers.dicom.makers import file_bytes, only, packed, ramp, scan, series_refusal, slice_of, write, write_stack
 from tests.readers.makers import read_all, refusal
 
@@ -210,91 +211,62 @@ def job(**options: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def fake(tmp_path: Path, work: str) -> tuple[str, ...]:
-    """A worker whose decoder does something else."""
-    module = tmp_path / "fake.py"
-    module.write_text(
-        "import ctypes, os, sys, time\n"
-        "import numpy as np\n"
-        "from resources.readers.dicom import worker\n"
-        f"def decode(frame, job):\n    {work}\n"
-        "worker.decode = decode\n"
-        "worker.main()\n",
-        encoding="utf-8",
-    )
-    return (str(module),)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("work", "reason"),
+    ("how", "reason"),
     [
-        ("ctypes.string_at(0)", "crashed (signal 11)"),
-        ("os.abort()", "crashed (signal 6)"),
-        ("os._exit(3)", "exit code 3"),
-        ("time.sleep(60)", "took too long"),
-        ("return np.zeros(3 << 30, np.uint8)", "MemoryError"),
-        ("return np.zeros(3 << 20, np.uint8)", "decompresses to 3145728 bytes where 40 are promised"),
-        ("raise KeyError('x')", "KeyError"),
-        ("print('noise' * 100000); os.write(2, b'noise'); return np.ones((4, 5), np.uint16)", ""),
+        ("crash", "broke down (SIGSEGV)"),
+        ("abort", "broke down (SIGABRT)"),
+        ("exit", "exit status 3"),
+        ("kill", "stopped from outside (SIGKILL)"),
+        ("hang", "silent for 3 s"),
+        ("memory", "more than the 2048 MiB"),
+        ("long", "gives 3145728 bytes where 40 are promised"),
+        ("objects", "an array of objects"),
+        ("fault", "BufferError"),
+        ("nothing", "KeyError: 'nothing'"),
     ],
 )
-def test_a_decoder_that_misbehaves_costs_its_frame_only(tmp_path: Path, work: str, reason: str) -> None:
-    worker = Worker(2 << 30, fake(tmp_path, work))
-    try:
-        if reason:
-            with pytest.raises(DecoderError, match=reason.replace("(", r"\(").replace(")", r"\)")):
-                worker.decode(b"x", {"syntax": RLELossless, "options": job()}, 40, 3.0)
-        else:
-            assert worker.decode(b"x", {"syntax": RLELossless, "options": job()}, 40, 30.0).tolist() == [[1] * 5] * 4
-        assert worker.fit == (reason in {"", "MemoryError", "KeyError"})
-    finally:
-        worker.kill()
+def test_a_decoder_that_misbehaves_costs_its_frame_only(how: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "START_SECONDS", 60.0 if how != "hang" else 0.0)
+    calm = Limits(2 << 30, 30.0)
+    assert guard.ask(misdecoding("noise"), 40, calm).tolist() == [[1] * 4] * 5
+    with pytest.raises(DecoderError, match=re.escape(reason)) as met:
+        guard.ask(misdecoding(how), 40, Limits(2 << 30, 3.0) if how == "hang" else calm)
+    assert met.value.passing == (how == "kill")
+    monkeypatch.undo()
+    assert guard.ask(misdecoding("noise"), 40, calm).tolist() == [[1] * 4] * 5
 
 
-def test_a_crash_is_a_finding_and_the_next_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def misdecoding(how: str) -> Call:
+    return Call("tests.readers.misbehaviour", "decode", (how,))
+
+
+@pytest.mark.parametrize(("how", "code"), [("crash", Code.DECODER_FAILED), ("kill", Code.UNREADABLE)])
+def test_a_crash_is_a_finding_and_the_next_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, code: Code
+) -> None:
     for name in "ab":
         write(tmp_path / name, packed(slice_of(ramp())), RLELossless)
-    guard.stop_workers()
-    crashing = fake(tmp_path, "ctypes.string_at(0)")
     with monkeypatch.context() as patch:
-        patch.setattr(guard.Worker.__init__, "__defaults__", (crashing,))
+        patch.setattr(guard, "Call", lambda *_: misdecoding(how))
         error = refusal(tmp_path / "a")
-    assert (error.finding.code, error.finding.file) == (Code.DECODER_FAILED, "a")
-    assert "crashed" in str(error)
+    assert (error.finding.code, error.finding.file) == (code, "a")
+    assert "frame 0 cannot be decompressed" in str(error)
     np.testing.assert_array_equal(read_all(open_image(tmp_path / "b"))[..., 0].T, ramp())
 
 
 def test_the_memory_of_a_decoder_is_limited() -> None:
-    worker = Worker(1 << 30)
-    try:
-        limits = Path(f"/proc/{worker._process.pid}/limits").read_text(encoding="ascii")
-    except FileNotFoundError:
-        pytest.skip("needs /proc to look at another process")
-    finally:
-        worker.kill()
-    assert f"Max address space         {1 << 30}" in limits
-    assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
-
-
-@pytest.mark.slow
-def test_a_worker_ends_with_its_process() -> None:
-    code = (
-        "from resources.readers.dicom import guard\n"
-        "first = guard.Worker(1 << 31)\n"
-        "print(first._process.pid, flush=True)\n"
-        "import os; os._exit(0)\n"
-    )
-    pid = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=120).stdout)
-    for _ in range(100):
+    with process.borrowed() as helper:
+        helper.send(misdecoding("noise"), Limits(1 << 30, 60.0))
+        helper.answer(40)
         try:
-            state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").split()[2]
+            told = Path(f"/proc/{helper.process.pid}/limits").read_text(encoding="ascii")
+            taken = int(Path(f"/proc/{helper.process.pid}/statm").read_text(encoding="ascii").split()[0])
         except FileNotFoundError:
-            return
-        if state == "Z":
-            return
-        time.sleep(0.1)
-    raise AssertionError("the worker outlives the process it works for")
+            pytest.skip("needs /proc to look at another process")
+    (limit,) = re.findall(r"Max address space +(\d+)", told)
+    assert abs(int(limit) - (1 << 30) - taken * resource.getpagesize()) < 128 * MIB
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 
 @pytest.mark.parametrize("syntax", ["1.2.840.10008.1.2.4.103", "1.2.840.113619.5.2", "1.2.3.4"])
@@ -332,7 +304,7 @@ def test_damaged_frames_are_refused_not_guessed(shared_data: Path) -> None:
     for syntax in ("1.2.840.10008.1.2.5", "1.2.840.10008.1.2.4.70", "1.2.840.10008.1.2.4.90", "1.2.840.10008.1.2.4.80"):
         for _ in range(6):
             try:
-                found = decompress(random.bytes(200), syntax, job(), 40, Limits(frame_seconds=10))
+                found = decompress(random.bytes(200), syntax, job(), 40, Limits(DEFAULT.memory_bytes, 10.0))
                 assert found.nbytes <= 40
             except DecoderError as error:
                 assert str(error)  # noqa: PT017  # either is right
