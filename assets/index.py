@@ -173,8 +173,8 @@ def split_files(spec: DatasetSpec) -> list[str]:
     """Raw files that say who the subjects are and how their authors divided them."""
     official = spec.split.official
     named = list(official.files.values()) if official else []
-    tables = [t.file for t in (official.table if official else None, spec.people.table) if t is not None]
-    return sorted({*named, *tables})
+    named += [official.table.file] if official and official.table else []
+    return sorted({*named, *(table.file for table in spec.people.all_tables)})
 
 
 def file_digest(path: Path) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from assets.people import PeopleUnknownError, read_columns
 from assets.raw.claims import Claims
 from assets.raw.listing import pick, whole
-from assets.spec import DatasetSpec, OfficialSplit
+from assets.spec import DatasetSpec
+from assets.spec_people import OfficialSplit
 
 
 class SplitUnknownError(Exception):

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import polars as pl
-
 from assets.spec import DatasetSpec
+from assets.spec_people import PeopleTable
+from assets.text_tables import TableUnreadableError, read_text_table
 
 
 class PeopleUnknownError(Exception):
@@ -19,10 +19,10 @@ def people(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> dict[s
     """Subject -> the person, named as everywhere in the spec's pool.
 
     Raises:
-        PeopleUnknownError: A table that names the people is missing or lacks subjects, or a name has no id.
+        PeopleUnknownError: A table that names the people is missing, lacks subjects or contradicts another, or a name has no id.
     """
-    if spec.people.table is not None:
-        return _from_table(spec, raw_root, subjects)
+    if spec.people.all_tables:
+        return _from_tables(spec, raw_root, subjects)
     if spec.people.id is None:
         return {subject: subject for subject in subjects}
     found = {subject: re.search(spec.people.id, subject) for subject in subjects}
@@ -41,27 +41,48 @@ def _in_groups(spec: DatasetSpec, ids: Mapping[str, str]) -> dict[str, str]:
     return {subject: str((int(number) + together - 1) // together) for subject, number in ids.items()}
 
 
-def _from_table(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> dict[str, str]:
-    source = spec.people.table
-    assert source is not None  # noqa: S101
-    rows = read_columns(raw_root / source.file, source.separator, (source.subject, source.person))
-    person = {str(subject): str(who) for subject, who in rows if subject is not None and who is not None}
-    nameless = [subject for subject in subjects if subject not in person]
-    if nameless:
-        raise PeopleUnknownError(f"{source.file} of {spec.slug} does not name the person of {_few(nameless)}")
-    return {subject: person[subject] for subject in subjects}
+def _from_tables(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> dict[str, str]:
+    tables = [(table, _rows(table, raw_root)) for table in spec.people.all_tables]
+    found: dict[str, str] = {}
+    for subject in subjects:
+        told = {who for table, rows in tables for who in rows.get(_key(table, subject), ())}
+        if len(told) > 1:
+            raise PeopleUnknownError(f"{_names(spec)} of {spec.slug} gives {subject} to several people: {_few(sorted(told))}")
+        if told:
+            found[subject] = told.pop()
+    if nameless := [subject for subject in subjects if subject not in found]:
+        raise PeopleUnknownError(f"{_names(spec)} of {spec.slug} does not name the person of {_few(nameless)}")
+    return found
+
+
+def _rows(table: PeopleTable, raw_root: Path) -> dict[str, set[str]]:
+    """What names a subject in a table -> the people it is given to."""
+    rows: dict[str, set[str]] = {}
+    for subject, who in read_columns(raw_root / table.file, table.separator, (table.subject, table.person)):
+        if subject is not None and who is not None:
+            rows.setdefault(_key(table, subject), set()).add(who)
+    return rows
+
+
+def _key(table: PeopleTable, text: str) -> str:
+    """What a subject's name and the table's cell have in common; a text without it is like no other."""
+    found = re.search(table.match, text) if table.match is not None else None
+    return found.group() if found is not None else text
+
+
+def _names(spec: DatasetSpec) -> str:
+    return " or ".join(table.file for table in spec.people.all_tables)
 
 
 def read_columns(path: Path, separator: str, columns: Sequence[str]) -> list[tuple[str | None, ...]]:
-    """Rows of a text table, all as text.
+    """Rows of a table, all as text; blanks around cells are removed, and empty cells are None.
 
     Raises:
         PeopleUnknownError: The file is not there, cannot be read, or has no such columns.
     """
     try:
-        table = pl.read_csv(path, separator=separator, infer_schema=False, encoding="utf8-lossy")
-        return table.select(columns).rows()
-    except (OSError, pl.exceptions.PolarsError) as error:
+        return read_text_table(path, list(columns), separator).select(columns).rows()
+    except TableUnreadableError as error:
         raise PeopleUnknownError(f"{path} cannot be read as a table with the columns {list(columns)}: {error}") from error
 
 

@@ -15,8 +15,9 @@ import yaml
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from assets.mds.naming import class_ids
-from assets.spec_layout import Part, RawLayout, Regex, spelled_out
+from assets.spec_layout import Part, RawLayout, spelled_out
 from assets.spec_mds import Classes, Mds, Objects
+from assets.spec_people import People, SplitPolicy
 from assets.spec_sources import Source
 from assets.templates import ALWAYS_THERE
 
@@ -93,97 +94,6 @@ class Repair(Part):
     factor: float = 1
     tolerance: float = Field(default=0.01, gt=0, lt=0.5)
     reason: str
-
-
-class Overlap(Part):
-    """Another dataset that holds some of the same people, and the rule that joins their names.
-
-    Attributes:
-        dataset: Its slug.
-        rule: How the names are joined; or that they cannot be, and why.
-    """
-
-    dataset: str
-    rule: str
-
-
-class PeopleTable(Part):
-    """Columns of a table of subjects: `subject` and `person`."""
-
-    file: str
-    subject: str
-    person: str
-    separator: str = ","
-
-
-class People(Part):
-    """Who the subjects are, beyond their names in this dataset.
-
-    Attributes:
-        pool: Datasets of one pool name people alike: the same `id` in two of them is the same person, and lies in the same
-            split in both. The slug if not given.
-        id: Regular expression that finds a person's id in a subject's name; the whole name if not given.
-        consecutive: How many ids in a row, counted from 1, are one person: 2 where odd is the left and even the right side.
-        table: A table that names the person of a subject, where names do not.
-        unit: What a subject stands for where nothing tells people apart.
-        overlaps: Datasets that share people in a way that ids cannot join, or only partly.
-    """
-
-    pool: str = ""
-    id: Regex | None = None
-    consecutive: int = Field(default=1, ge=1)
-    table: PeopleTable | None = None
-    unit: Literal["person", "scan", "image", "specimen"] = "person"
-    overlaps: tuple[Overlap, ...] = ()
-
-
-class SplitTable(Part):
-    """Columns of a table of subjects: `subject` and `split`."""
-
-    file: str
-    subject: str
-    split: str
-    separator: str = ","
-
-
-class OfficialSplit(Part):
-    """The division the dataset's authors published; given in one of three ways.
-
-    Attributes:
-        roots: Root -> split.
-        files: Split -> a file under the raw folder that names its subjects.
-        each: Where the names stand in those files when they are JSON, as in a listing; each line of a text file is one.
-        table: A table with a column that says it.
-        test: Official splits that count as test when `follow` is set; all others are train.
-        follow: Whether our split is the official one.
-    """
-
-    roots: dict[str, str] = Field(default_factory=dict)
-    files: dict[str, str] = Field(default_factory=dict)
-    each: str = ""
-    table: SplitTable | None = None
-    test: tuple[str, ...] = ("test",)
-    follow: bool = False
-
-    @model_validator(mode="after")
-    def _is_given_once(self) -> Self:
-        if sum(map(bool, (self.roots, self.files, self.table))) != 1:
-            raise ValueError("an official split is given by `roots`, by `files` or by a `table`")
-        return self
-
-
-class SplitPolicy(Part):
-    """How subjects are divided.
-
-    Attributes:
-        test_share: Share of subject groups that goes to the test split.
-        seed: Enters the hash that decides; another seed is another split.
-        official: The published division, if there is one.
-    """
-
-    test_share: float = Field(default=0.3, gt=0, lt=1)
-    seed: int = 1024
-    official: OfficialSplit | None = None
 
 
 class Expect(Part):

@@ -90,7 +90,7 @@ class Claims:
     @cached_property
     def _told_by(self) -> dict[str, str]:
         """The dataset's own lists and tables, which are read but make no volume."""
-        layout, official, people = self.spec.layout, self.spec.split.official, self.spec.people.table
+        layout, official, people = self.spec.layout, self.spec.split.official, self.spec.people
         found = {layout.listing.file: "the list of subjects is taken from it"} if layout.listing else {}
         files = [*official.files.values(), *([official.table.file] if official.table else [])] if official else []
         found |= dict.fromkeys(files, "the official split is taken from it")
@@ -98,7 +98,7 @@ class Claims:
             found[self.spec.classes.table.file] = "the classes are taken from it"
         if self.spec.mds is not None:
             found[self.spec.mds.manifest] = "the targets of MDS-Bench are taken from it"
-        return found | ({people.file: "the people behind the subjects are taken from it"} if people else {})
+        return found | dict.fromkeys((t.file for t in people.all_tables), "the people behind the subjects are taken from it")
 
     @cached_property
     def _beside(self) -> list[re.Pattern[str]]:
@@ -120,10 +120,10 @@ class Claims:
                 yield Claim(role, name, read["subject"], read.get("scan"), read.get("root"), label, own)
 
     def why_ignored(self, path: str) -> str | None:
-        """The spec's reason to leave a file, if it has one."""
+        """Why a file makes no volume: what is read from it, or the spec's reason to leave it."""
         own = next((why for pattern, why in self.ignored if pattern.match(path) is not None), None)
         beside = next(("marked objects are read from it" for pattern in self._beside if pattern.fullmatch(path)), None)
-        return own or self._told_by.get(path) or beside
+        return self._told_by.get(path) or own or beside
 
     def expected_path(self, role: Role, name: str, subject: str, scan: RawScanName) -> str:
         """Where a missing file would be, as far as it can be told."""

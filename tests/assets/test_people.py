@@ -11,6 +11,7 @@ import pytest
 from assets.official_split import SplitUnknownError, official_split
 from assets.people import PeopleUnknownError, people
 from assets.spec import DatasetSpec, load_catalog
+from tests.data_makers.workbook import write_workbook
 
 KITS = load_catalog()["kits23"].model_dump() | {"mds": None}
 NAMES = ["case_00001", "case_00002", "case_00003"]
@@ -48,6 +49,29 @@ def test_a_table_names_the_person_and_must_name_all(tmp_path: Path) -> None:
         people(spec(people={"table": {**table, "file": "absent.csv"}}), tmp_path, NAMES)
     with pytest.raises(PeopleUnknownError, match="patient"):
         people(spec(people={"table": {**table, "person": "patient"}}), tmp_path, NAMES)
+
+
+def test_several_tables_name_people_by_a_part_of_the_name(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("SubjectID,CMT-ID\n9000001,001\n9000002, 2\n")
+    write_workbook(tmp_path / "test.xlsx", [["SubjectID", "CMT-ID"], [9000010, 10], [9000002, 20]])
+    tables = [
+        {"file": name, "subject": "CMT-ID", "match": r"[1-9]\d*$", "person": "SubjectID"} for name in ("train.csv", "test.xlsx")
+    ]
+    names = ["case_00001", "case_00002", "case_00010", "case_00020"]
+    said = people(spec(people={"tables": tables}), tmp_path, names)
+    assert said == dict(zip(names, ["9000001", "9000002", "9000010", "9000002"], strict=True))
+    with pytest.raises(PeopleUnknownError, match=r"train\.csv or test\.xlsx .* case_00003"):
+        people(spec(people={"tables": tables}), tmp_path, NAMES)
+
+
+def test_tables_that_contradict_one_another_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("case,who\ncase_00001,7\n")
+    (tmp_path / "b.csv").write_text("case,who\ncase_00001,8\n")
+    tables = [{"file": name, "subject": "case", "person": "who"} for name in ("a.csv", "b.csv")]
+    with pytest.raises(PeopleUnknownError, match="gives case_00001 to several people: 7, 8"):
+        people(spec(people={"tables": tables}), tmp_path, NAMES[:1])
+    with pytest.raises(ValueError, match="named in one way, not by `tables` and `id`"):
+        spec(people={"tables": tables, "id": r"\d+"})
 
 
 def test_official_splits_come_from_lists_tables_and_roots(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import nibabel as nib
 import numpy as np
 
 from assets.official_split import official_split
+from assets.people import people
 from tests.datasets.built import CATALOG, build, check_built, check_found, check_label, make
 
-TABLES = {"subInfo_train.csv": "number of the person", "subInfo_test.csv": "number of the person"}
+TABLES = {"subInfo_train.csv": "the people behind", "subInfo_test.csv": "the people behind"}
 
 
 def test_both_official_parts_are_found(tmp_path: Path) -> None:
@@ -25,6 +26,13 @@ def test_the_folders_say_the_official_split(tmp_path: Path) -> None:
     assert split == {"oaizib_001": "train", "oaizib_002": "train", "oaizib_405": "test"}
     assert miniature.spec.split.official is not None
     assert miniature.spec.split.official.follow
+
+
+def test_people_have_their_numbers_in_the_osteoarthritis_initiative(tmp_path: Path) -> None:
+    miniature = make("oaizib_cm", tmp_path)
+    who = people(miniature.spec, miniature.raw_root, list(miniature.made))
+    assert who == {"oaizib_001": "9000001", "oaizib_002": "9000002", "oaizib_405": "9000405"}
+    assert miniature.spec.people_pool == "oai"
 
 
 def test_it_is_built_as_drawn(tmp_path: Path) -> None:
