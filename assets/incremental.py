@@ -29,7 +29,7 @@ CODE_VERSION: Mapping[str, int] = {
     "landmarks": 1,
     "index": 1,
     "splits": 1,
-    "records": 1,
+    "records": 2,
 }
 """Raised by hand when a step's code changes what it writes."""
 
@@ -51,7 +51,7 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
             "series": {name: _said(source) for name, source in layout.series.items()},
             "labels": {name: _said(source) for name, source in layout.labels.items()},
             "label_ids": sorted(spec.labels),
-            "intensity": list(expect.intensity) if expect.intensity else None,
+            "intensity": expect.model_dump(mode="json")["intensity"],
             "spacing_mm": list(expect.spacing_mm),
             "nonfinite_voxels": expect.nonfinite_voxels,
         }

@@ -150,6 +150,8 @@ class Mds(Part):
         variant: `schema_variant` of the task's block.
         dimension: As published; not always the rank of the array.
         modality: `modality_primary`, as published.
+        modalities: Modality -> regular expression of the whole path of a target, where samples are not of the modality of the
+            set; the first that fits holds, and the set's where none does.
         classes: Names of the classes, in order of their ids, the background among them where it is counted.
         target: Series, or label maps, whose files are the targets; the first series if not given.
         targets: How many targets the published sample has.
@@ -161,9 +163,10 @@ class Mds(Part):
             both name must agree. A report whose marks are among the `objects` needs no pattern: the image it marks is drawn.
         subject_id: Of a record.
         files: `source_file`, `label_file`, `mask_file`, `seg_file`, `bbox_file` -> a template, or `labels:NAME` or
-            `series:NAME` for a file of the same scan, `labels:NAME|OTHER` for the first that it has. The source file is the
-            target itself if not given; none of the others is written for a key that is absent. The series or label map that
-            `source_file` names is the one that is drawn.
+            `series:NAME` for a file of the same scan, `labels:NAME|OTHER` for the first that it has, or `order:GLOB` for the file
+            that stands where the target does, both the files the glob finds and the target's series in order of their names; a
+            glob without the prefix gives a path without it. The source file is the target itself if not given; none of the others
+            is written for a key that is absent. The series or label map that `source_file` names is the one that is drawn.
         extra: Further keys of `extra`, or other values for those that are written.
         annotation_type: Of the media; the variant if not given.
         plane: In which a volume is drawn; axial, where it has that plane, if not given.
@@ -177,6 +180,7 @@ class Mds(Part):
     variant: Literal["multiclass", "multilabel", "exam_level", "2d_coco", "2d_mask", "3d_mask", "video_coco", "2d", "3d", "video"]
     dimension: Literal["2D", "3D", "video"]
     modality: str
+    modalities: dict[str, Regex] = Field(default_factory=dict)
     classes: tuple[str, ...]
     target: Patterns = ()
     targets: int = 20

@@ -55,7 +55,7 @@ def make_records(dataset: Dataset, mds: Mds, staging: Staging) -> Made:
     products = _products(dataset)
     listing, refused = read_listing(mds, dataset.raw_root), _refused(dataset, tree)
     targets = targets_of(dataset.spec, mds, tree, listing, refused, products.objects)
-    maker = RecordMaker(dataset.spec, mds, tree.synthetic)
+    maker = RecordMaker(dataset.spec, mds, tree)
     findings = list(targets.findings)
     records = dict(_written(products, maker, tree, targets, staging, findings))
     n_valid = sum(not picture_problem(staging.folder / RECORDS / image_path(index)) for index in records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -9,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from assets.mds.in_order import file_in_order
 from assets.mds.marks import box3d, box_on_picture
 from assets.mds.masks import on_picture, whole
 from assets.mds.sample import Sample
 from assets.mds.targets import prefixed
+from assets.raw import RawTree
+from assets.raw.rows import row_of
 from assets.spec import DatasetSpec
 from assets.spec_mds import Mds
 from assets.templates import fill, stem
@@ -35,12 +39,12 @@ class RecordMaker:
     Attributes:
         spec: The dataset.
         mds: Its `mds` block.
-        synthetic: Whether the data are made up.
+        tree: Its raw folder.
     """
 
     spec: DatasetSpec
     mds: Mds
-    synthetic: bool
+    tree: RawTree
 
     def record(self, sample: Sample) -> Json:
         """The record of a target.
@@ -74,12 +78,16 @@ class RecordMaker:
             "sex": UNKNOWN,
             "race_ethnicity": NOT_GIVEN,
             "site_id": NOT_GIVEN,
-            "modality_primary": self.mds.modality,
+            "modality_primary": self._modality(sample),
             "modality_secondary": next(iter(meta.modality_secondary), NOT_GIVEN),
             "anatomical_structure": list(meta.anatomical_structure or (self.spec.anatomy,)),
             "modality_special_sample": NOT_GIVEN,
             "extra": extra,
         }
+
+    def _modality(self, sample: Sample) -> str:
+        fitting = (name for name, path in self.mds.modalities.items() if re.fullmatch(path, sample.target.path))
+        return next(fitting, self.mds.modality)
 
     def _media(self) -> Json:
         return {
@@ -106,7 +114,7 @@ class RecordMaker:
             elif key != "source_file":
                 extra[key] = self._file(text, sample)
         extra |= {key: fill(text, sample.fields) for key, text in self.mds.extra.items()}
-        return extra | ({"synthetic": True} if self.synthetic else {})
+        return extra | ({"synthetic": True} if self.tree.synthetic else {})
 
     def _source(self, sample: Sample) -> str:
         return self._file(self.mds.files.get("source_file", ""), sample) or sample.target.source
@@ -118,6 +126,8 @@ class RecordMaker:
         name = next((n for n in names.split("|") if n in scan.series or n in scan.labels), names)
         if kind == "series":
             return prefixed(self.mds, scan.series[name]) if name in scan.series else None
+        if kind == "order":
+            return file_in_order(self.mds, self.tree, sample.target, names)
         if kind == "labels":
             paths = [file.path for file in scan.labels.get(name, ())]
             if sample.target.path in paths:
@@ -274,6 +284,8 @@ def _locator(spec: DatasetSpec, sample: Sample) -> Json:
         if not sample.is_of_many_files:
             axis, index = _in_file(sample)
             locator["in_file"] = {"axis": axis, "index": index}
+    if (place := row_of(sample.shown_path)) is not None:
+        locator |= {"column": place.column, "row": place.number}
     layout = spec.layout
     source = layout.labels[row["labels_name"]] if sample.shows_labels else layout.series[row["series"]]
     if source.key is not None:

@@ -82,6 +82,13 @@ class Sample:
         return bool(self.row["kind"] == "labels")
 
     @property
+    def shown_path(self) -> str:
+        """The raw file that is shown, or the first of many; of a table also which row."""
+        if self.shows_labels:
+            return self.scan.labels[self.row["labels_name"]][0].path
+        return self.scan.series[self.row["series"]]
+
+    @property
     def is_of_many_files(self) -> bool:
         """Whether what is shown was put together from many files, so that none of them has its slices in order."""
         if self.shows_labels:

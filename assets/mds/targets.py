@@ -44,8 +44,8 @@ def targets_of(
     """Join the sample with the raw folder.
 
     Without a list the sample is the first files of `mds.target` in depth-first lexicographic order of their paths; rows of a
-    table come in their order, and a list names the table for each. A target that cannot be used keeps its index, and so do all
-    others.
+    table come in their order, and a list names the table for each. A list that names a folder means its first target. A target
+    that cannot be used keeps its index, and so do all others.
 
     Args:
         spec: The dataset.
@@ -68,6 +68,8 @@ def targets_of(
         problem = "" if found is not None else _problem(mds, tree, source)
         if found is None and (file := _file(mds, tree, source)) is not None:
             found, problem = _stand_in(stand_ins, file, source, problem)
+        elif found is None:
+            found = _first_within(spec, mds, candidates, source)
         if found is not None:
             problem = _refusal(found, refused)
         if found is None or problem:
@@ -91,6 +93,13 @@ def _in_order(spec: DatasetSpec, mds: Mds, candidates: Mapping[str, Target]) -> 
     declared = [(key, c) for key, c in candidates.items() if c.name in _first_choice(spec, mds)]
     numbers = {key: row.number if (row := row_of(c.path)) else 0 for key, c in declared}
     return [key for key, c in sorted(declared, key=lambda pair: (pair[1].source.split("/"), numbers[pair[0]]))]
+
+
+def _first_within(spec: DatasetSpec, mds: Mds, candidates: Mapping[str, Target], folder: str) -> Target | None:
+    """The first declared target in a folder that a list names in the place of a file, under the name of the folder."""
+    inside = f"{folder.rstrip('/ ')}/"
+    keys = _in_order(spec, mds, {key: c for key, c in candidates.items() if key.startswith(inside)})
+    return replace(candidates[keys[0]], source=folder.rstrip("/ ")) if keys else None
 
 
 def _by_row(spec: DatasetSpec, mds: Mds, candidates: Mapping[str, Target], paths: Mapping[int, str]) -> dict[int, str]:

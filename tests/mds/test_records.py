@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from PIL import Image
 
@@ -496,6 +497,59 @@ def test_a_second_run_changes_nothing_and_a_changed_block_or_list_makes_them_ane
     assert records_key(listed.dataset, listed.dataset.spec.mds) != key  # type: ignore[arg-type]
     assert list(listed.dataset.store.verify()) == []
     assert listed.dataset.store.clean() == []
+
+
+def pictures(raw: Path, *names: str) -> None:
+    for number, name in enumerate(names):
+        write_picture(raw / name, np.random.default_rng(number).integers(0, 256, (8, 9, 3), np.uint8))
+
+
+MANY_KINDS = {"subject": r"\w+", "series": {"eye": "data/{subject}.png"}, "ignore": {"data/fields/*.png": "where an eye is seen"}}
+ONE_PICTURE = {"variant": "2d_coco", "dimension": "2D", "modality": "Ophthalmic", "classes": ["x"]}
+
+
+def test_samples_of_one_set_may_be_of_several_modalities(tmp_path: Path) -> None:
+    pictures(tmp_path / "raw" / "made_up", "data/OCT_1.png", "data/photo_1.png", "data/x.png")
+    modalities = {"OCT": r".*/OCT_\d\.png", "Fundus": r"data/(?:OCT|photo).*"}
+    records = publish(spec_of(MANY_KINDS, {**ONE_PICTURE, "modalities": modalities}), tmp_path)
+    told = [records.record(n)["context"]["sample"]["modality_primary"] for n in range(3)]
+    assert told == ["OCT", "Fundus", "Ophthalmic"]
+    assert records.meta()["modality_primary"] == ["Ophthalmic"]
+
+
+def test_files_that_only_their_order_joins_are_named_by_it(tmp_path: Path) -> None:
+    raw = tmp_path / "raw" / "made_up"
+    pictures(raw, "data/e1.png", "data/e2.png", "data/e10.png", *(f"data/fields/f_{name}.png" for name in ("02L", "01R", "01L")))
+    files = {"mask_file": "order:fields/f_*.png", "seg_file": "order:data/fields/*.png"}
+    records = publish(spec_of(MANY_KINDS, {**ONE_PICTURE, "files": files}), tmp_path)
+    named = {}
+    for n in range(3):
+        extra = records.record(n)["context"]["sample"]["extra"]
+        named[extra["source_file"]] = (extra["mask_file"], extra["seg_file"])
+    assert named == {
+        "data/e1.png": ("fields/f_01L.png", "data/fields/f_01L.png"),
+        "data/e10.png": ("fields/f_01R.png", "data/fields/f_01R.png"),
+        "data/e2.png": ("fields/f_02L.png", "data/fields/f_02L.png"),
+    }
+    (raw / "data/fields/f_01L.png").unlink()  # which belong together cannot be told any more
+    fewer = publish(records.dataset.spec, tmp_path)
+    assert {fewer.record(n)["context"]["sample"]["extra"]["mask_file"] for n in range(3)} == {None}
+
+
+def test_a_picture_in_a_table_says_its_row(tmp_path: Path) -> None:
+    raw = tmp_path / "raw" / "made_up"
+    pictures(tmp_path, "b.png", "a.png")
+    rows = [{"bytes": (tmp_path / name).read_bytes(), "path": name} for name in ("b.png", "a.png")]
+    raw.mkdir(parents=True)
+    pl.DataFrame({"image": rows}).write_parquet(raw / "t.parquet")
+    layout = {"subject": "[a-z]", "rows": {"t.parquet": "image"}, "series": {"eye": "t.parquet/image/*/{subject}.png"}}
+    records = publish(spec_of(layout, ONE_PICTURE), tmp_path)
+    for number, name in enumerate(("b.png", "a.png")):
+        locator = records.block(number)["locator"]
+        assert (locator["kind"], locator["column"], locator["row"]) == ("file", "image", number)
+        assert "file" not in locator
+        with Image.open(tmp_path / name) as picture:
+            assert np.array_equal(records.pixels(number), np.asarray(picture))
 
 
 def test_made_up_data_are_called_so(tmp_path: Path) -> None:

@@ -212,6 +212,16 @@ def test_a_table_that_is_listed_again_and_again_stands_for_its_rows_in_turn(tmp_
     assert sample.usable[0].path == "t.parquet/image/0/c1.png"
 
 
+def test_a_list_that_names_a_folder_means_the_first_target_in_it(tmp_path: Path) -> None:
+    layout = {**LAYOUT, "scan": r"\d+", "series": {"ct": "people/{subject}/{scan}.nii.gz"}, "labels": {}}
+    touch(tmp_path, *(f"people/{name}.nii.gz" for name in ("a/2", "a/10", "a1/1")))
+    (tmp_path / "random.txt").write_text(f"0 {THERE}/data/people/a1\n1 {THERE}/data/people/a/\n2 {THERE}/data/people/b\n")
+    sample = targets(spec(layout), tmp_path)
+    assert found(sample) == [(0, "a1", "series", "data/people/a1"), (1, "a", "series", "data/people/a")]
+    assert [t.path for t in sample.usable] == ["people/a1/1.nii.gz", "people/a/10.nii.gz"]
+    assert [f.detail for f in sample.findings] == ["target 2 has no record: there is no such file in the raw folder"]
+
+
 def test_a_report_stands_for_what_it_is_about(tmp_path: Path) -> None:
     layout = {
         **LAYOUT,
