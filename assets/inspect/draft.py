@@ -11,8 +11,8 @@ import yaml
 
 from assets.inspect.dicom_sets import DicomSet
 from assets.inspect.inspection import Inspection
-from assets.inspect.patterns import endings_apart, pattern, regex_of
-from assets.inspect.plan import Plan, Source
+from assets.inspect.layout import Plan, Source
+from assets.inspect.patterns import endings_apart, regex_of
 from assets.inspect.roles import Part
 from assets.spec import DatasetSpec
 
@@ -47,7 +47,7 @@ def as_mapping(found: Inspection, slug: str) -> dict[str, Any]:
 
 def _layout(found: Inspection, planned: Plan) -> dict[str, Any]:
     sources = (*planned.series, *planned.labels)
-    pairs = [(source.part.group, source.where) for source in sources]
+    pairs = [(part.group, where) for source in sources for part, where in source.parts]
     named = {stretch.field for _, where in pairs for stretch in where}
     layout: dict[str, Any] = {"subject": regex_of(pairs, "subject")}
     if "scan" in named:
@@ -88,7 +88,7 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
     layout["series"] = {"instance": {"path": path, "header": {"Modality": "|".join(sorted(instances.modalities))}}}
     others = [part for part in found.parts if set(part.group.paths) - set(instances.paths)]
     if others:
-        layout["ignore"] = {pattern(part.group, ()): _reason(part) for part in others}
+        layout["ignore"] = {path: _reason(part) for part in others for path in endings_apart(part.group, ())}
     return layout
 
 
@@ -101,8 +101,8 @@ def _series(source: Source, several: int) -> Any:
 
 
 def _path(source: Source) -> Any:
-    patterns = endings_apart(source.part.group, source.where)
-    return patterns[0] if len(patterns) == 1 else list(patterns)
+    patterns = [text for part, where in source.parts for text in endings_apart(part.group, where)]
+    return patterns[0] if len(patterns) == 1 else patterns
 
 
 def _labels(source: Source, planned: Plan) -> Any:
@@ -125,11 +125,11 @@ def _labels(source: Source, planned: Plan) -> Any:
 
 def _ignored(found: Inspection, sources: tuple[Source, ...]) -> dict[str, str]:
     """Every file that no source claims, by the shape of its name."""
-    claimed = {path for source in sources for path in source.part.group.paths}
+    claimed = {path for source in sources for part, _ in source.parts for path in part.group.paths}
     ignored: dict[str, str] = {}
     for part in found.parts:
         if set(part.group.paths) - claimed:
-            ignored.setdefault(pattern(part.group, ()), _reason(part))
+            ignored |= dict.fromkeys(endings_apart(part.group, ()), _reason(part))
     return ignored
 
 

@@ -12,7 +12,9 @@ from assets.inspect.formats import Family, family
 from assets.inspect.tokens import Token, tokens, words
 from assets.junk import junk_reason
 
-_VARY = ("number", "id", "split", "free")
+_VARY = ("number", "id", "split", "root", "free")
+PARTED = ("split", "root")
+"""Kinds of what says which part of a set a file lies in, and not whose it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,13 @@ from assets.inspect.grouping import Group, gathered
 from assets.inspect.listing import list_folder
 from assets.inspect.modality import modality
 from assets.inspect.peek import Opener
-from assets.inspect.plan import Plan, beside, plan
+from assets.inspect.plan import Plan, plan
 from assets.inspect.roles import Part, by_name, checked
+from assets.inspect.roots import roots
+from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_tables
 from assets.inspect.task import task
+from assets.inspect.unmasked import beside
 from assets.templates import stem
 
 _MOST_PARTS = 60
@@ -128,10 +131,10 @@ def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evi
 
 
 def _merged(groups: Sequence[Group]) -> list[Part]:
-    parts = merging.structures([by_name(group) for group in groups])
+    parts = merging.structures(by_stem([by_name(group) for group in groups]))
     parts = merging.class_words(merging.class_words(merging.class_folders(parts)), "mask")
     parts = merging.class_words(parts, "table")
-    parts = merging.free_names(parts)
+    parts = roots(merging.free_names(parts))
     return sorted(parts, key=lambda part: (-len(part.group.paths), part.group.paths))
 
 

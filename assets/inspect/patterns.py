@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assets.inspect.grouping import Group, as_regex
+from assets.inspect.tokens import Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +50,43 @@ def stretches(group: Group, fields: Mapping[str, Sequence[int]]) -> list[Stretch
 
 def endings_apart(group: Group, where: Sequence[Stretch]) -> tuple[str, ...]:
     """The pattern of a group, once for every spelling of the ending of its names."""
-    endings = sorted({row[-1].text for row in group.rows}) if group.ending else [""]
-    if any(stretch.end == len(group.rows[0]) for stretch in where):
-        return (pattern(group, where),)
-    parts = [Group(tuple(row for row in group.rows if not ending or row[-1].text == ending)) for ending in endings]
-    if len(parts) == 1:
-        return (pattern(group, where),)
-    bare = pattern(Group(tuple(row[:-1] for row in group.rows)), where)
-    return tuple(bare + ending for ending in endings)
+    found: dict[str, None] = {}
+    for part in _by_root(group, where):
+        found |= dict.fromkeys(_by_ending(part, where, group))
+    return tuple(found)
 
 
-def pattern(group: Group, where: Sequence[Stretch]) -> str:
-    """The pattern; what varies and is no field is `*`."""
+def _by_root(group: Group, where: Sequence[Stretch]) -> list[Group]:
+    """The group's files by the folders of which there are several, where no field reads them."""
+    taken = {at for stretch in where for at in range(stretch.start, stretch.end)}
+    at = [n for n, token in enumerate(group.rows[0]) if token.kind == "root" and n not in taken]
+    roots: dict[tuple[str, ...], list[tuple[Token, ...]]] = {}
+    for row in group.rows:
+        roots.setdefault(tuple(row[n].text for n in at), []).append(row)
+    return [Group(tuple(rows)) for _, rows in sorted(roots.items())]
+
+
+def _by_ending(part: Group, where: Sequence[Stretch], whole: Group) -> list[str]:
+    """Patterns of files of one root; what varies in the whole group varies in each root."""
+    endings = sorted({row[-1].text for row in part.rows}) if part.ending else [""]
+    if any(stretch.end == len(part.rows[0]) for stretch in where) or len(endings) == 1:
+        return [pattern(part, where, whole)]
+    bare = pattern(Group(tuple(row[:-1] for row in part.rows)), where, whole)
+    return [bare + ending for ending in endings]
+
+
+def pattern(group: Group, where: Sequence[Stretch], whole: Group | None = None) -> str:
+    """The pattern; what varies and is no field is `*`.
+
+    Args:
+        group: The files.
+        where: Its fields.
+        whole: A group of which it is a part, and in which more varies.
+    """
     varying = {at for variable in group.variables for at in variable.at} if len(group.rows) > 1 else set()
+    roots = {at for at, token in enumerate(group.rows[0]) if token.kind == "root"}
+    if whole is not None:
+        varying |= {at for variable in whole.variables for at in variable.at if len(variable.distinct) > 1} - roots
     at_field = {s.start: s for s in where}
     text, position = "", 0
     while position < len(group.rows[0]):

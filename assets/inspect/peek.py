@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from resources.findings import BadInputError
+from resources.findings import BadInputError, Code
 from resources.readers.arrays import ArrayInfo
 from resources.readers.dicom.door import sniff as is_dicom
 from resources.readers.dicom.files import read_file
@@ -100,7 +100,10 @@ class Opener:
             shape = shapes.get(key) or (arrays[0].shape if arrays else None)
             axes = _axes(shape) if shape else None
             return _image(open_image(self.root / path, name=path, options=ReadOptions(key=key or None, axes=axes)), arrays)
-        except (BadInputError, ValueError) as error:
+        except BadInputError as error:
+            several = error.finding.code is Code.NO_SUCH_ARRAY and not key
+            return Peek("several arrays") if several else Peek(trouble=str(error))
+        except ValueError as error:
             return Peek(trouble=str(error))
 
 

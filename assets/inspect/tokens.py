@@ -9,7 +9,7 @@ from typing import Literal
 from assets.inspect.lexicon import SPLITS
 from assets.templates import stem
 
-Kind = Literal["word", "sign", "number", "id", "split", "free", "ending"]
+Kind = Literal["word", "sign", "number", "id", "split", "root", "free", "ending"]
 
 _PARTS = re.compile(
     r"(?P<range>(?<![0-9.-])\d+-\d+(?=[^/0-9.-]*/))"
@@ -28,7 +28,8 @@ class Token:
 
     Attributes:
         text: As it stands there.
-        kind: `word` and `sign` stay from file to file, `ending` is that of the file's name; the others may vary.
+        kind: `word` and `sign` stay from file to file, `ending` is that of the file's name; the others may vary. `root` is a
+            stretch of folders of which a set has several.
     """
 
     text: str

@@ -1,0 +1,57 @@
+"""Images and label maps in the same files, and label maps that stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.grouping import PARTED
+from assets.inspect.layout import Plan, Source, keyed, unique, with_split
+from assets.inspect.lexicon import IMAGE, MASK
+from assets.inspect.patterns import stretches
+from assets.inspect.roles import Part
+from assets.inspect.roots import roots
+from assets.inspect.tokens import words
+
+
+def alone(masks: Sequence[Part]) -> Plan | None:
+    """Label maps without images, which are then also all there is to see; folders of the same names are different sets."""
+    mask = max(roots(masks, crossed=True), key=lambda part: len(part.group.paths))
+    every = [n for n, v in enumerate(mask.group.variables) if mask.label_at not in v.at]
+    fields, people = keyed(mask.group, [n for n in every if mask.group.variables[n].kind not in PARTED])
+    fields = with_split(fields, mask.group, every)
+    where = stretches(mask.group, fields)
+    if where is None or "subject" not in fields:
+        return None
+    source = Source("image", mask, tuple(where))
+    unknown = [a for a in people if isinstance(a, Unknown)]
+    unknown.append(Unknown("layout.series", "only label maps were recognised; they stand as images too"))
+    return Plan(mask, (source,), (replace(source, name="mask"),), unknown=tuple(unknown))
+
+
+def in_containers(part: Part) -> Plan | None:
+    """Images and label maps that are arrays of the same files, told apart by their names."""
+    arrays = [array for peek in part.peeks[:1] for array in peek.arrays]
+    images = [a for a in arrays if set(words(a.name)) & IMAGE]
+    masks = [a for a in arrays if set(words(a.name)) & MASK]
+    if len(arrays) < 2 or len(images) != 1 or len(masks) != 1 or images[0].shape[:2] != masks[0].shape[:2]:
+        return None
+    fields, people = keyed(part.group, range(len(part.group.variables)))
+    where = stretches(part.group, fields)
+    if where is None or "subject" not in fields or not unique(part.group, where):
+        return None
+    seen = f"{part.group.paths[0]} holds the arrays {images[0].name!r} and {masks[0].name!r} of equal rows and columns"
+    channels = masks[0].shape[2] if len(masks[0].shape) == 3 and masks[0].shape[2] <= 16 else 0
+    return Plan(
+        part,
+        (Source("image", part, tuple(where), images[0].name, _axes(images[0].shape)),),
+        (Source("mask", part, tuple(where), masks[0].name, _axes(masks[0].shape), channels=channels),),
+        evidence=(Evidence("pairing", "arrays of one file", 0.8, seen), *(a for a in people if isinstance(a, Evidence))),
+        unknown=tuple(a for a in people if isinstance(a, Unknown)),
+    )
+
+
+def _axes(shape: tuple[int, ...]) -> str:
+    """The usual order of the axes of a picture with or without channels, or of a volume."""
+    return "yx" if len(shape) == 2 else "yxc" if len(shape) == 3 and shape[2] <= 16 else "zyx" if len(shape) == 3 else "tzyx"

@@ -1,0 +1,169 @@
+"""The layout of a draft: its series and label maps, and how their fields are given to them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from assets.inspect.classes import ClassRule
+from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.grouping import PARTED, Group, split_by
+from assets.inspect.pairing import Pair
+from assets.inspect.patterns import Stretch, read, stretches
+from assets.inspect.roles import Part
+from assets.inspect.subjects import who
+from assets.inspect.tokens import words
+
+_MOST_SPLIT = 8
+_UNHELPFUL = frozenset(("nii", "dcm", "data", "dataset"))
+
+
+@dataclass(frozen=True)
+class Source:
+    """One series or label map of the draft.
+
+    Attributes:
+        name: Its name.
+        part: Its files.
+        where: Where the fields stand in their paths.
+        key: Which array of a container.
+        axes: Order of its axes.
+        at_least: For a map of probabilities, what counts as inside.
+        channels: How many masks of structures its channels are; 0 where it has none.
+        of: The series a label map belongs to, where it is not all.
+        more: Files that belong to it too although they are called otherwise, with where their fields stand.
+    """
+
+    name: str
+    part: Part
+    where: tuple[Stretch, ...]
+    key: str = ""
+    axes: str = ""
+    of: str = ""
+    channels: int = 0
+    at_least: float | None = None
+    more: tuple[tuple[Part, tuple[Stretch, ...]], ...] = ()
+
+    @property
+    def parts(self) -> tuple[tuple[Part, tuple[Stretch, ...]], ...]:
+        """All its files, with where their fields stand."""
+        return ((self.part, self.where), *self.more)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The layout of a draft.
+
+    Attributes:
+        reference: The images that the others are keyed by.
+        series: Images.
+        labels: Label maps.
+        classes: Where the class of the reference's images is told.
+        class_field: Template for it.
+        binary: Whether label maps hold one structure, as 0 and one other number.
+        leave: Whether some images have no label map.
+        evidence: Why.
+        unknown: What could not be told.
+    """
+
+    reference: Part
+    series: tuple[Source, ...]
+    labels: tuple[Source, ...] = ()
+    classes: ClassRule | None = None
+    class_field: str = ""
+    binary: bool = False
+    leave: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    unknown: tuple[Unknown, ...] = field(default=())
+
+
+def keyed(group: Group, keys: Sequence[int]) -> tuple[dict[str, list[int]], list[Evidence | Unknown]]:
+    """`subject` and `scan` -> numbers of variables."""
+    told = who(group, keys)
+    fields = {"subject": list(told.subject), "scan": list(told.scan)}
+    answers = [answer for answer in (told.evidence, told.unknown) if answer is not None]
+    return {name: numbers for name, numbers in fields.items() if numbers}, answers
+
+
+def unique(group: Group, where: Sequence[Stretch]) -> bool:
+    """Whether every file has a subject and scan of its own."""
+    keys = Counter(zip(read(group, where, "subject"), read(group, where, "scan"), strict=True))
+    return max(keys.values()) == 1
+
+
+def with_split(fields: Mapping[str, list[int]], group: Group, shared: Sequence[int]) -> dict[str, list[int]]:
+    """With the part of an official split as a scan, where the same numbers occur in several."""
+    where = stretches(group, fields)
+    splits = [n for n in shared if group.variables[n].kind in PARTED]
+    if where is None or not splits or unique(group, where):
+        return dict(fields)
+    return {**fields, "scan": [*fields.get("scan", ()), *splits]}
+
+
+def translated(fields: Mapping[str, list[int]], reference: Part, other: Part) -> dict[str, list[int]]:
+    """The same fields in another group: the variables that read the same."""
+    if other is reference:
+        return dict(fields)
+    found: dict[str, list[int]] = {}
+    for name, numbers in fields.items():
+        for n in numbers:
+            values = set(reference.group.variables[n].values)
+            alike = [m for m, v in enumerate(other.group.variables) if len(values & set(v.values)) >= 0.5 * len(set(v.values))]
+            free = [m for m in alike if m not in [x for taken in found.values() for x in taken]]
+            found.setdefault(name, []).extend(free[:1])
+    return found
+
+
+def split_series(image: Part, fields: Mapping[str, list[int]]) -> list[Source]:
+    """One series, or one per value of a variable that is no field but repeats: `_0000`, `_0001`."""
+    where = stretches(image.group, fields)
+    return [] if where is None else _split(Source("", image, tuple(where)))
+
+
+def _split(source: Source) -> list[Source]:
+    group = source.part.group
+    if unique(group, source.where):
+        return [source]
+    taken = {at for stretch in source.where for at in range(stretch.start, stretch.end)}
+    spare = [v for v in group.variables if not taken & set(v.at) and len(v.distinct) <= _MOST_SPLIT]
+    for variable in sorted(spare, key=lambda v: len(v.distinct)):
+        found: list[Source] = []
+        for value, part in split_by(group, variable).items():
+            name = "_".join(filter(None, (source.part.name, value)))
+            found += _split(replace(source, part=replace(source.part, group=part, name=name)))
+        if found:
+            return found
+    return []
+
+
+def with_names(series: Sequence[Source]) -> list[Source]:
+    """Series with names of their own, from the words that only they have."""
+    common = frozenset.intersection(*(source.part.group.words for source in series))
+    names: list[str] = []
+    for source in series:
+        own = [word for token in source.part.group.rows[0] for word in words(token.text) if token.kind == "word"]
+        special = list(dict.fromkeys(word for word in own if word not in common and word not in _UNHELPFUL))
+        name = "_".join(filter(None, ["_".join(special[-2:]), plain(source.part.name)])) or "image"
+        while name in names:
+            name += "_x"
+        names.append(name)
+    return [replace(source, name=name) for source, name in zip(series, names, strict=True)]
+
+
+def plain(text: str) -> str:
+    """The text in small letters, with `_` for every sign."""
+    return "".join(letter if letter.isalnum() else "_" for letter in text.lower()).strip("_")
+
+
+def folder_words(group: Group) -> list[str]:
+    """The words of its folders, which stay."""
+    return [token.text for token in group.rows[0][: group.name_at] if token.kind == "word"]
+
+
+def extra(pair: Pair) -> list[int]:
+    """Variables of the label maps that the images do not have, but for the structure's name."""
+    variables = pair.mask.group.variables
+    return [
+        n for n, v in enumerate(variables) if n not in pair.shared and pair.mask.label_at not in v.at and v.kind not in PARTED
+    ]

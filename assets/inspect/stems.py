@@ -1,0 +1,118 @@
+"""Joins images, and label maps whose names begin with an image's whole name, whatever that name looks like."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assets.inspect.grouping import Group, shape_of
+from assets.inspect.lexicon import SEQUENCES
+from assets.inspect.roles import Part
+from assets.inspect.tokens import Token, words
+
+_ENOUGH, _MOST_STRUCTURES = 0.8, 40
+
+Row = tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file whose folder stays as it is, and whose name is one text."""
+
+    folder: Row
+    stem: str
+    ending: str
+
+
+def by_stem(parts: Sequence[Part]) -> list[Part]:
+    """Joins groups of images of one folder when label maps are called like them with something behind.
+
+    That is only asked where the names have several shapes, so that nothing else links them: `ACB0001.jpg` and `K2.jpg` with
+    `ACB0001_polyp.tif` and `K2_polyp.tif`.
+    """
+    images, masks = _by_folder(parts, "image"), _by_folder(parts, "mask")
+    found = list(parts)
+    for mask in masks.values():
+        for image in images.values():
+            if len(image) + len(mask) < 3 or not all(part in found for part in (*image, *mask)):
+                continue
+            if (joined := _joined(image, mask)) is not None:
+                found = [part for part in found if part not in image and part not in mask] + joined
+                break
+    return found
+
+
+def _by_folder(parts: Sequence[Part], role: str) -> Mapping[Hashable, list[Part]]:
+    found: dict[Hashable, list[Part]] = defaultdict(list)
+    for part in parts:
+        if part.role == role and part.class_at is None:
+            row = part.group.rows[0]
+            found[shape_of(row[: part.group.name_at]), part.group.ending.lower()].append(part)
+    return found
+
+
+def _joined(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
+    """The images as one part, and the label maps as one, when enough of these begin like an image; else None."""
+    pictures, maps = _files(images), _files(masks)
+    stems = {file.stem for file in pictures}
+    if len(stems) < len(pictures):
+        return None
+    whose = [_longest(file.stem, stems) for file in maps]
+    behind = [file.stem[len(stem) :] for file, stem in zip(maps, whose, strict=True) if stem]
+    kinds = set(behind)
+    if len(behind) < _ENOUGH * len(maps) or len(kinds) > min(_MOST_STRUCTURES, len(maps)) or "" in kinds:
+        return None
+    if len(images) == 1 and len(kinds) == 1:
+        return None
+    if len(kinds) > 1 and not all(_names_structure(kind) for kind in kinds):
+        return None
+    front, back = _around(kinds)
+    rows = [
+        (*file.folder, Token(stem, "free"), *_cut(file.stem[len(stem) :], front, back), Token(file.ending, "ending"))
+        for file, stem in zip(maps, whose, strict=True)
+        if stem
+    ]
+    mask = replace(masks[0], group=_group(rows), role="mask" if len(kinds) == 1 else "structures")
+    if len(kinds) > 1:
+        mask = replace(mask, label_at=mask.group.name_at + 2)
+    image = replace(
+        images[0], group=_group([(*file.folder, Token(file.stem, "free"), Token(file.ending, "ending")) for file in pictures])
+    )
+    return [image, mask]
+
+
+def _files(parts: Sequence[Part]) -> list[_File]:
+    found = []
+    for part in parts:
+        at, last = part.group.name_at, -1 if part.group.ending else None
+        for row in part.group.rows:
+            name = "".join(token.text for token in row[at:last])
+            found.append(_File(row[:at], name, row[-1].text if part.group.ending else ""))
+    return found
+
+
+def _longest(name: str, stems: set[str]) -> str:
+    """The longest image's name that a name begins with and does not go on in the middle of a word or number."""
+    fitting = [stem for stem in stems if name.startswith(stem) and not name[len(stem) : len(stem) + 1].isalnum()]
+    return max(fitting, key=len, default="")
+
+
+def _names_structure(text: str) -> bool:
+    said = words(text)
+    return bool(said) and not set(said) & SEQUENCES and not any(letter.isdigit() for letter in text)
+
+
+def _around(kinds: set[str]) -> tuple[int, int]:
+    """How many signs all texts begin and end with that are not letters."""
+    first = next(iter(sorted(kinds)))
+    front = next((n for n, sign in enumerate(first) if sign.isalnum()), len(first))
+    return (front, 0) if len({kind[:front] for kind in kinds}) == 1 else (0, 0)
+
+
+def _cut(behind: str, front: int, back: int) -> list[Token]:
+    return [Token(behind[:front], "sign"), Token(behind[front : len(behind) - back], "free" if behind else "sign")]
+
+
+def _group(rows: Sequence[Row]) -> Group:
+    return Group(tuple(sorted(rows, key=lambda row: "".join(token.text for token in row))))

@@ -1,0 +1,90 @@
+"""The layout of images without label maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assets.inspect.classes import ClassRule
+from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.grouping import PARTED, Group
+from assets.inspect.layout import (
+    Plan,
+    Source,
+    extra,
+    folder_words,
+    keyed,
+    split_series,
+    translated,
+    unique,
+    with_names,
+    with_split,
+)
+from assets.inspect.pairing import all_pairs
+from assets.inspect.patterns import Stretch, pattern, stretches
+from assets.inspect.roles import Part
+
+
+def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan | None:
+    """Images without label maps."""
+    group = part.group
+    class_number = rule.variable if rule else None
+    keys = [n for n, v in enumerate(group.variables) if n != class_number and v.kind not in PARTED]
+    fields, people = keyed(group, keys)
+    fields = with_split(fields, group, [n for n in range(len(group.variables)) if n != class_number])
+    where = stretches(group, fields) if fields else None
+    if where is None or not unique(group, where):
+        where = _whole(group)
+        people = [Unknown("people", "only the whole path tells the images apart; each stands for itself")]
+    if where is None:
+        return None
+    template = ""
+    if class_number is not None:
+        where, template = _with_class(group, where, class_number)
+    alike = [p for p in others if p.group.family == group.family and folder_words(p.group) == folder_words(group)]
+    named = {stretch.field for stretch in where}
+    if class_number is not None and "class" in named:
+        fields = {**fields, "class": [class_number]}
+    more = [s for p in alike for s in split_series(p, translated(fields, part, p)) if {t.field for t in s.where} == named]
+    return Plan(
+        part,
+        tuple(with_names([Source("", part, tuple(where)), *more])),
+        classes=rule,
+        class_field=template,
+        evidence=tuple(a for a in people if isinstance(a, Evidence)),
+        unknown=tuple(a for a in people if isinstance(a, Unknown)),
+    )
+
+
+def _whole(group: Group) -> list[Stretch] | None:
+    """One field for all from the first token that varies to the last."""
+    ats = [at for variable in group.variables for at in variable.at]
+    if not ats:
+        return None
+    where = [Stretch("subject", min(ats), max(ats) + 1)]
+    return where if unique(group, where) else [Stretch("subject", min(ats), len(group.rows[0]))]
+
+
+def _with_class(group: Group, where: Sequence[Stretch], number: int) -> tuple[list[Stretch], str]:
+    """The fields with one for the class, and the template that reads it."""
+    own = group.variables[number].at
+    taken = {at: stretch for stretch in where for at in range(stretch.start, stretch.end)}
+    free = [at for at in own if at not in taken]
+    if free:
+        return sorted([*where, *(Stretch("class", at, at + 1) for at in free)], key=lambda s: s.start), "{class}"
+    folder = own[-1] < group.name_at and group.rows[0][own[-1] + 1].text == "/" and own[-1] + 2 == group.name_at
+    whole = taken[own[0]]
+    if whole.end - whole.start == 1:
+        return list(where), f"{{{whole.field}}}"
+    return list(where), "{folder}" if folder else ""
+
+
+def beside(planned: Plan, part: Part) -> str:
+    """The pattern of files that lie beside the images and share what their names vary in; empty when they do not."""
+    pairs = all_pairs(part, [planned.reference])
+    if not pairs or extra(pairs[0]):
+        return ""
+    reads = {at: s.field for s in planned.series[0].where for at in range(s.start, s.end) if s.end - s.start == 1}
+    shared = {planned.reference.group.variables[ours].at[0]: theirs for theirs, ours in pairs[0].shared.items()}
+    own = {reads[at]: [theirs] for at, theirs in shared.items() if at in reads}
+    where = stretches(part.group, own)
+    return pattern(part.group, where) if where and len(own) == len(shared) else ""
