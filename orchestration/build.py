@@ -11,7 +11,7 @@ from assets.chain import build_chain
 from assets.dataset import Dataset
 from assets.spec import DatasetSpec
 from expectations.gate import GreatExpectationsGates
-from orchestration.automation import follow_subjects
+from orchestration.automation import follow_subjects, waking
 from orchestration.download_job import download_job
 from orchestration.jobs import subjects_job
 from orchestration.schedules import nightly_schedule
@@ -30,7 +30,7 @@ def build_definitions(specs: Iterable[DatasetSpec], layout: Layout, *, by_subjec
     for spec in known:
         dataset = Dataset(spec, layout)
         chain = build_chain(dataset, gates, by_subject=by_subject)
-        assets += chain.assets
+        assets += waking(dataset, chain.assets)
         if by_subject:
             job = subjects_job(spec)
             jobs.append(job)

@@ -20,12 +20,12 @@ SLUGS = ("kits23", "msd_hippocampus")
 STEPS = {"volumes", "boxes", "mask_sizes", "lesion_sizes", "index", "splits", "records", "score"}
 
 
-def definitions(*, by_subject: bool) -> dg.Definitions:
-    return build_definitions([catalog_spec(slug) for slug in SLUGS], Layout(Path("nowhere")), by_subject=by_subject)
+def definitions(*, by_subject: bool, root: Path = Path("nowhere")) -> dg.Definitions:
+    return build_definitions([catalog_spec(slug) for slug in SLUGS], Layout(root), by_subject=by_subject)
 
 
-def graph(*, by_subject: bool) -> AssetGraph:
-    return definitions(by_subject=by_subject).get_repository_def().asset_graph
+def graph(*, by_subject: bool, root: Path = Path("nowhere")) -> AssetGraph:
+    return definitions(by_subject=by_subject, root=root).get_repository_def().asset_graph
 
 
 def described(node: Any, checks: list[Any]) -> dict[str, Any]:
@@ -44,8 +44,10 @@ def described(node: Any, checks: list[Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("by_subject", [True, False], ids=["by subject", "as a whole"])
-def test_the_asset_graph_is_as_recorded(snapshot: SnapshotAssertion, *, by_subject: bool) -> None:
-    assets = graph(by_subject=by_subject)
+def test_the_asset_graph_is_as_recorded(snapshot: SnapshotAssertion, tmp_path: Path, *, by_subject: bool) -> None:
+    for slug in SLUGS:
+        Layout(tmp_path).raw(slug).mkdir(parents=True)
+    assets = graph(by_subject=by_subject, root=tmp_path)
     found = {}
     for key in sorted(assets.get_all_asset_keys()):
         checks = [(c, assets.get(c).blocking) for c in sorted(assets.asset_check_keys) if c.asset_key == key]
@@ -56,6 +58,17 @@ def test_the_asset_graph_is_as_recorded(snapshot: SnapshotAssertion, *, by_subje
 @pytest.mark.parametrize("by_subject", [True, False])
 def test_the_definitions_load(*, by_subject: bool) -> None:
     dg.Definitions.validate_loadable(definitions(by_subject=by_subject))
+
+
+def test_only_datasets_with_data_have_conditions_to_be_evaluated(tmp_path: Path) -> None:
+    Layout(tmp_path).raw("kits23").mkdir(parents=True)
+    Layout(tmp_path).products("msd_hippocampus").mkdir(parents=True)
+    without, beside = graph(by_subject=True), graph(by_subject=True, root=tmp_path)
+    assert not [key for key in without.get_all_asset_keys() if without.get(key).automation_condition]
+    assert {key.to_user_string() for key in beside.get_all_asset_keys() if beside.get(key).automation_condition} == {
+        f"{slug}/{step}" for slug in SLUGS for step in ("index", "splits", "records", "score")
+    }
+    assert beside.get_all_asset_keys() == without.get_all_asset_keys()
 
 
 def test_jobs_schedules_and_sensors_exist_by_subject_alone() -> None:
