@@ -101,7 +101,7 @@ class Expect(Part):
 
     Attributes:
         subjects: How many subjects the full release has with labels.
-        intensity: Range in which every voxel value of an image lies.
+        intensity: Range in which every voxel value of an image lies; or series -> range, where they differ.
         spacing_mm: Range in which every voxel spacing lies.
         nonfinite_voxels: Whether NaN or infinite voxels are an error or stored as they are.
         quarantined_share: Largest share of subjects that may be quarantined before the dataset is refused.
@@ -109,11 +109,26 @@ class Expect(Part):
     """
 
     subjects: int | None = None
-    intensity: tuple[float, float] | None = None
+    intensity: tuple[float, float] | dict[str, tuple[float, float]] | None = None
     spacing_mm: tuple[float, float] = (0.01, 20.0)
     nonfinite_voxels: Literal["error", "keep"] = "error"
     quarantined_share: float = Field(default=0.25, ge=0, le=1)
     counts: dict[str, dict[str, int]] = Field(default_factory=dict)
+
+    @property
+    def intensity_of(self) -> dict[str, tuple[float, float]]:
+        """Series -> range; a range of all series is under the empty name."""
+        if self.intensity is None:
+            return {}
+        return self.intensity if isinstance(self.intensity, dict) else {"": self.intensity}
+
+    @field_validator("intensity")
+    @classmethod
+    def _ranges_are_ranges(cls, value: Any) -> Any:
+        ranges = value.values() if isinstance(value, dict) else [value] if value is not None else []
+        if backward := [pair for pair in ranges if not pair[0] < pair[1]]:
+            raise ValueError(f"a range has a least and a greatest value, not {backward[0]}")
+        return value
 
 
 class DatasetSpec(Part):
@@ -182,7 +197,7 @@ class DatasetSpec(Part):
         for what, used, known in (
             ("landmarks", points, set(self.landmarks)),
             ("label maps to repair", {r.labels for r in self.repairs}, set(self.layout.labels)),
-            ("series", series, set(self.layout.series)),
+            ("series", series | set(self.expect.intensity_of) - {""}, set(self.layout.series)),
         ):
             if used - known:
                 raise ValueError(f"{what} that are not declared: {sorted(used - known)}")

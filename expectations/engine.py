@@ -69,12 +69,25 @@ def _validate(batch: Any, asked: Mapping[int, Expectation], result_format: Mappi
     gx = _great_expectations()
     expectations = [
         getattr(gx.expectations, _class_name(e.type))(
-            **e.kwargs, meta={"number": n}, severity="critical" if e.severity == "error" else "warning"
+            **e.kwargs,
+            **_rows(e),
+            meta={"number": n},
+            severity="critical" if e.severity == "error" else "warning",
         )
         for n, e in asked.items()
     ]
     outcome = batch.validate(gx.ExpectationSuite(name="suite", expectations=expectations), result_format=result_format)
     return {r.expectation_config.meta["number"]: r for r in outcome.results}
+
+
+def _rows(expectation: Expectation) -> dict[str, Any]:
+    """How Great Expectations is told of which rows an expectation speaks."""
+    if expectation.only is None:
+        return {}
+    from great_expectations.expectations.row_conditions import Column  # noqa: PLC0415 - takes seconds
+
+    column, value = expectation.only
+    return {"row_condition": Column(column) == value}
 
 
 def _class_name(expectation_type: str) -> str:

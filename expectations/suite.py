@@ -30,6 +30,7 @@ class Expectation:
         columns: The columns it reads.
         shown: Columns whose values explain a failure, where those of `columns` do not.
         severity: `ERROR` quarantines the subject, `WARNING` goes with it.
+        only: Column and value: of which rows it speaks; of all if not given.
     """
 
     type: str
@@ -38,6 +39,7 @@ class Expectation:
     columns: tuple[str, ...]
     shown: tuple[str, ...] = ()
     severity: Severity = Severity.ERROR
+    only: tuple[str, str] | None = None
 
     @property
     def whole_table(self) -> bool:
@@ -83,11 +85,12 @@ def between(
     below: bool = False,
     shown: Iterable[str] = (),
     severity: Severity = Severity.ERROR,
+    only: tuple[str, str] | None = None,
 ) -> Expectation:
     """Values that are not null lie in [low, high]; `above` and `below` exclude the ends."""
     kwargs = {"column": column, "min_value": low, "max_value": high, "strict_min": above, "strict_max": below}
     return Expectation(
-        "expect_column_values_to_be_between", kwargs, sentence, (column,), tuple(shown), severity
+        "expect_column_values_to_be_between", kwargs, sentence, (column,), tuple(shown), severity, only
     )  # fmt: skip
 
 

@@ -163,10 +163,10 @@ def _images_hold(spec: DatasetSpec) -> Iterator[Expectation]:
     yield at_least("max", "min", "the largest value is not below the smallest")
     sentence = "the mean lies between the smallest and the largest value"
     yield between("mean_excess", sentence, high=1e-9, shown=["min", "mean", "max"])
-    if spec.expect.intensity is not None:
-        low, high = spec.expect.intensity
-        yield between("min", f"no image value is below {low}", low)
-        yield between("max", f"no image value is above {high}", high=high)
+    for series, (low, high) in spec.expect.intensity_of.items():
+        what, only = (f"{series} ", ("series", series)) if series else ("", None)
+        yield between("min", f"no {what}image value is below {low}", low, only=only)
+        yield between("max", f"no {what}image value is above {high}", high=high, only=only)
     if spec.expect.nonfinite_voxels == "error":
         yield between("n_nonfinite", "no voxel is NaN or infinite", 0, 0)
     else:

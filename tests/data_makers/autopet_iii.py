@@ -6,8 +6,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from tests.data_makers.made import MadeScan, MadeSubject, by_name
-from tests.data_makers.nifti_sets import lattice, small_grid, write_scan, write_unread
+from tests.data_makers.nifti_sets import lattice, small_grid, write_images, write_scan, write_unread
 
 TOP = "2024-05-10_Autopet_v1.1"
 _FIRST = "PET-CT Ganzkoerper  primaer mit KM"
@@ -40,5 +42,7 @@ def _study(top: Path, subject: str, study: str, seed: int) -> MadeScan:
     series = {name: top / "imagesTr" / f"{case}_{n:04d}.nii.gz" for n, name in enumerate(("ct", "pet"))}
     grid = small_grid(len(subject) + seed, (2.04, 2.04, 3.0))
     shapes = () if study in _WITHOUT else lattice(grid, (1,))
-    scan = write_scan(grid, shapes, series, ("tumours", top / "labelsTr" / f"{case}.nii.gz"), "LAS", seed=seed)
-    return replace(scan, scan=study)
+    ct = {"ct": series["ct"]}
+    scan = write_scan(grid, shapes, ct, ("tumours", top / "labelsTr" / f"{case}.nii.gz"), "LAS", seed=seed)
+    write_images({"pet": series["pet"]}, shapes, grid, "LAS", seed=seed, contrast="mr", dtype=np.float32)
+    return replace(scan, scan=study, series=series)

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import nibabel as nib
 import numpy as np
+import polars as pl
 import pytest
 
 from assets.raw import discover
+from expectations import volumes
+from expectations.engine import run_suite
 from resources.findings import Code
 from tests.data_makers.autopet_iii import TOP
 from tests.datasets.built import CATALOG, build, check_built, check_found, check_label, check_lesion_axes, make
@@ -44,6 +47,18 @@ def test_a_study_without_tumours_is_published_with_a_remark_and_without_rows(tmp
     assert Code.EMPTY_MASK in built.codes(subject)
     assert study in set(built.rows("volumes", subject)["scan"])
     assert set(built.rows("lesion_sizes", subject)["scan"]) == {"2017-11-18"}
+
+
+def test_a_ct_in_the_place_of_a_pet_is_refused(tmp_path: Path) -> None:
+    miniature = make("autopet_iii", tmp_path)
+    subject, (scan, *_) = next((name, made.scans) for name, made in miniature.made.items())
+    shutil.copyfile(scan.series["ct"], scan.series["pet"])
+    built = build(miniature.spec, tmp_path)
+    tables = [built.rows("volumes", name) for name in miniature.made]
+    found = run_suite(volumes.suite(miniature.spec), volumes.view(pl.concat(tables))).findings_by_subject()
+    ((name, (said,)),) = found.items()
+    assert name == subject
+    assert "no pet image value is below -100" in said.detail
 
 
 def test_a_listed_patient_that_is_not_there_is_told(tmp_path: Path) -> None:

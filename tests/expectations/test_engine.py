@@ -39,6 +39,14 @@ def test_rows_at_fault_are_grouped_by_subject_with_their_values() -> None:
     assert os.environ["GX_ANALYTICS_ENABLED"] == "false"
 
 
+def test_an_expectation_may_speak_of_some_rows_only() -> None:
+    asked = [between("x", "x of v is 1", 1, 1, only=("name", "v")), between("x", "x of nobody is 1", 1, 1, only=("name", "it's"))]
+    first, second = run_suite(suite(*asked), TABLE).results
+    assert first.subjects == ("a",)
+    assert first.examples == ("name 'v', x 2",)
+    assert second.success
+
+
 def test_results_keep_the_order_of_the_suite() -> None:
     asked = [between("x", "ends", high=2), one_of("name", ["u"], "set"), between("x", "starts", 2), unique(["x"], "once")]
     result = run_suite(suite(*asked), TABLE)

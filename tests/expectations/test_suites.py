@@ -289,6 +289,18 @@ def test_boxes_without_mask_sizes_fail_for_their_subject() -> None:
     assert "pixel_count" in result.findings_by_subject()[B][0].detail
 
 
+def test_series_have_ranges_of_their_own() -> None:
+    spec = made.spec(intensity={"ct": [-1000, 3000]})
+    assert run_suite(volumes.suite(spec), volumes.view(made.volumes())).success
+    high = edit(made.volumes(), VOLUMES, IMAGE, max=3001.0)
+    (said,) = run_suite(volumes.suite(spec), volumes.view(high)).findings_by_subject()[B]
+    assert "no ct image value is above 3000" in said.detail
+    with pytest.raises(ValueError, match=r"series that are not declared: \['pet'\]"):
+        made.spec(intensity={"pet": [0, 1]})
+    with pytest.raises(ValueError, match="a least and a greatest value"):
+        made.spec(intensity=[3000, -1000])
+
+
 def test_nonfinite_voxels_pass_where_the_spec_keeps_them() -> None:
     table = edit(made.volumes(), VOLUMES, IMAGE, n_nonfinite=6000, min=None, max=None, mean=None)
     assert run_suite(volumes.suite(made.spec(nonfinite_voxels="keep")), volumes.view(table)).success
