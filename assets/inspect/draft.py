@@ -163,7 +163,8 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
     if not planned.class_field:
         inside = {name: f".*{re.escape(value)}.*" for value, name in zip(values, rule.names, strict=True)}
         return {"classes": {"names": list(rule.names), "field": "{path}", "matches": inside}}
-    return {"classes": {"names": list(rule.names), "field": planned.class_field} | ({"values": told} if told else {})}
+    some = {"missing": "none"} if planned.series[0].more else {}
+    return {"classes": {"names": list(rule.names), "field": planned.class_field} | ({"values": told} if told else {}) | some}
 
 
 def _objects(found: Inspection) -> dict[str, Any]:

@@ -28,6 +28,9 @@ OCCASION = words_of("""
     """)
 """A number behind such a word names one of several images of somebody."""
 
+SHARES = words_of("fold folds part parts batch shard chunk subset group set archive")
+"""A number behind such a word, in a folder, says which share of the files lies there."""
+
 SEQUENCES = words_of("""
     t1 t2 t1w t2w t1c t1ce t1gd t1n t2f flair adc dwi swi pd pdw bold dti ct cta ctp ncct pet suv mr mri mra tof cect cet1
     hrt2 cet b0 dce uni inv1 inv2 he ihc zmap

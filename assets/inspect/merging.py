@@ -82,7 +82,8 @@ def _with_folder(parts: Sequence[Part], level: int) -> list[Part]:
         if (
             key is None
             or len(folders) < 2
-            or not all(_may_be_class(part.group, level) for part in bucket)
+            or not all(_may_be_class(part.group, level, _reserved(part.group, level)) for part in bucket)
+            or all(_says_sequence(part.group, level) for part in bucket)
             or _crossed(bucket, level)
         ):
             kept += bucket
@@ -107,7 +108,17 @@ def _folder_span(group: Group, level: int) -> tuple[int, int] | None:
     return slashes[-2 - level] + 1, slashes[-1 - level]
 
 
-def _may_be_class(group: Group, level: int) -> bool:
+def _says_sequence(group: Group, level: int) -> bool:
+    span = _folder_span(group, level)
+    return span is not None and bool(set(words("".join(t.text for t in group.rows[0][slice(*span)]))) & SEQUENCES)
+
+
+def _reserved(group: Group, level: int) -> frozenset[str]:
+    """Words that are no class: stains may be, in the inmost folders of pictures; kinds of acquisition of a volume never are."""
+    return IMAGE | MASK if level == 0 and group.family == "picture" else _RESERVED
+
+
+def _may_be_class(group: Group, level: int, reserved: frozenset[str]) -> bool:
     span = _folder_span(group, level)
     if span is None:
         return False
@@ -118,7 +129,7 @@ def _may_be_class(group: Group, level: int) -> bool:
     if any(token.kind == "id" or (token.kind == "number" and len(token.text) > 2) for token in folder):
         return False
     constant = len(group.rows) == 1 or all(not set(variable.at) & set(range(*span)) for variable in group.variables)
-    return constant and not set(words(text)) & _RESERVED and any(token.kind in ("word", "free") for token in folder)
+    return constant and not set(words(text)) & reserved and any(token.kind in ("word", "free") for token in folder)
 
 
 def _crossed(bucket: Sequence[Part], level: int) -> bool:

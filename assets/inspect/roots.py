@@ -9,7 +9,7 @@ from itertools import combinations
 
 from assets.inspect.grouping import Group
 from assets.inspect.grouping import shape_of as _shape
-from assets.inspect.lexicon import IMAGE, MASK, SEQUENCES
+from assets.inspect.lexicon import IMAGE, MASK, SEQUENCES, SPLITS
 from assets.inspect.roles import Part
 from assets.inspect.tokens import Token, words
 
@@ -21,7 +21,8 @@ def roots(parts: Sequence[Part], *, roles: Iterable[str] = ("image", "mask"), cr
     """Joins groups whose files are called alike but lie in folders that differ in one stretch of the path.
 
     The stretch becomes one token of the kind `root`. Folders that hold the same names are left apart: they are series, readers
-    or versions.
+    or versions. So are parts of an official split,
+    of which one may have label maps and another none.
 
     Args:
         parts: Groups with roles.
@@ -48,7 +49,8 @@ def _joined(bucket: Sequence[Part], *, crossed: bool) -> list[Part]:
     spans = [(_at(part.group, front), _at(part.group, len(own) - back)) for part, own in zip(bucket, folders, strict=True)]
     if not crossed:
         apart = any(_reserved(part.group, span) for part, span in zip(bucket, spans, strict=True))
-        if apart or _share_names(bucket, spans):
+        splits = {frozenset(_said(part.group, span) & SPLITS) for part, span in zip(bucket, spans, strict=True)}
+        if apart or len(splits) > 1 or _share_names(bucket, spans):
             return list(bucket)
     rows = []
     for part, (start, end) in zip(bucket, spans, strict=True):
@@ -86,7 +88,11 @@ def _at(group: Group, level: int) -> int:
 
 def _reserved(group: Group, span: tuple[int, int]) -> bool:
     """Whether the folders say a kind of image or of acquisition."""
-    return bool(set(words("".join(token.text for token in group.rows[0][slice(*span)]))) & (SEQUENCES | MASK | IMAGE))
+    return bool(_said(group, span) & (SEQUENCES | MASK | IMAGE))
+
+
+def _said(group: Group, span: tuple[int, int]) -> set[str]:
+    return set(words("".join(token.text for token in group.rows[0][slice(*span)])))
 
 
 def _share_names(bucket: Sequence[Part], spans: Sequence[tuple[int, int]]) -> bool:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Group, Variable
-from assets.inspect.lexicon import OCCASION, PERSON
+from assets.inspect.lexicon import OCCASION, PERSON, SHARES
 from assets.inspect.tokens import words
+
+_COUNTING = frozenset(("id", "no", "nr", "num", "number", "uid"))
+"""Words between what a number counts and the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +41,40 @@ def who(group: Group, keys: Sequence[int]) -> Who:
     """
     if not keys:
         return Who((), (), unknown=Unknown("layout.subject", "nothing in the names varies that could be a person"))
+    shares = [n for n in keys if _is_folder(group, group.variables[n]) and _word_before(group, group.variables[n]) & SHARES]
+    keys = [*(n for n in keys if n not in shares), *shares]
     named = [n for n in keys if _word_before(group, group.variables[n]) & PERSON]
     occasions = [n for n in keys if _word_before(group, group.variables[n]) & OCCASION and n not in named]
     if named:
         seen = f"the word before it: {group.shape}"
         return Who((named[0],), tuple(n for n in keys if n != named[0]), Evidence("layout.subject", "person", 0.9, seen))
-    rest = [n for n in keys if n not in occasions] or list(keys)
+    rest = [n for n in keys if n not in (*occasions, *shares)] or list(keys)
     if len(keys) == 1:
         return _single(group, keys[0], occasion=bool(occasions))
-    first = rest[0]
+    return _first(group, keys, rest[0], certain=bool(occasions), alone=len(rest) == 1 and bool(shares))
+
+
+def _first(group: Group, keys: Sequence[int], first: int, *, certain: bool, alone: bool) -> Who:
+    """The first part that varies, and how sure it is that it is a person.
+
+    Args:
+        group: Files of one series.
+        keys: Numbers of the variables.
+        first: Number of the first that may be a person.
+        certain: Whether others certainly are no persons.
+        alone: Whether all others only say which share of the files lies there.
+    """
+    others = tuple(n for n in keys if n != first)
     several = Counter(group.variables[first].values).most_common(1)[0][1] > 1
+    if alone:
+        return Who((first,), others, unknown=Unknown("people", f"nothing tells the person in {group.shape}"))
     if several and _is_folder(group, group.variables[first]):
         seen = f"the outermost folder that varies holds several files each: {group.shape}"
-        return Who((first,), tuple(n for n in keys if n != first), Evidence("layout.subject", "folder", 0.7, seen))
-    if several or occasions:
+        return Who((first,), others, Evidence("layout.subject", "folder", 0.7, seen))
+    if several or certain:
         seen = f"the first part that varies; the others look like scans of it: {group.shape}"
-        return Who((first,), tuple(n for n in keys if n != first), Evidence("layout.subject", "first part", 0.5, seen))
-    return Who(
-        (first,), tuple(n for n in keys if n != first), unknown=Unknown("people", f"no rule tells the person in {group.shape}")
-    )
+        return Who((first,), others, Evidence("layout.subject", "first part", 0.5, seen))
+    return Who((first,), others, unknown=Unknown("people", f"no rule tells the person in {group.shape}"))
 
 
 def _single(group: Group, key: int, *, occasion: bool) -> Who:
@@ -78,7 +96,8 @@ def _word_before(group: Group, variable: Variable) -> set[str]:
                 break
             if token.kind == "word":
                 found |= set(words(token.text))
-                break
+                if not found <= _COUNTING:
+                    break
             if token.kind in ("number", "id", "free"):
                 break
     return found

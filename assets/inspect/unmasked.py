@@ -19,6 +19,7 @@ from assets.inspect.layout import (
     with_names,
     with_split,
 )
+from assets.inspect.lexicon import SPLITS
 from assets.inspect.pairing import all_pairs
 from assets.inspect.patterns import Stretch, pattern, stretches
 from assets.inspect.roles import Part
@@ -44,15 +45,33 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
     named = {stretch.field for stretch in where}
     if class_number is not None and "class" in named:
         fields = {**fields, "class": [class_number]}
+    series = [Source("", part, tuple(where), more=_unclassed(part, where, others) if class_number is not None else ())]
     more = [s for p in alike for s in split_series(p, translated(fields, part, p)) if {t.field for t in s.where} == named]
     return Plan(
         part,
-        tuple(with_names([Source("", part, tuple(where)), *more])),
+        tuple(with_names([*series, *more])),
         classes=rule,
         class_field=template,
         evidence=tuple(a for a in people if isinstance(a, Evidence)),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )
+
+
+def _unclassed(part: Part, where: Sequence[Stretch], others: Sequence[Part]) -> tuple[tuple[Part, tuple[Stretch, ...]], ...]:
+    """Images for testing or validation, which lie in no folder of a class; each is called by its folder and its name."""
+    found: list[tuple[Part, tuple[Stretch, ...]]] = []
+    for other in others:
+        group = other.group
+        if group.ending.lower() != part.group.ending.lower() or not group.words & SPLITS or not group.name_at:
+            continue
+        slashes = [n for n, token in enumerate(group.rows[0][: group.name_at - 1]) if token.text == "/"]
+        start, end = slashes[-1] + 1 if slashes else 0, len(group.rows[0]) - bool(group.ending)
+        if any(stretch.field == "scan" for stretch in where):
+            own = (Stretch("subject", start, group.name_at - 1), Stretch("scan", group.name_at, end))
+        else:
+            own = (Stretch("subject", start, end),)
+        found.append((other, own))
+    return tuple(found)
 
 
 def _whole(group: Group) -> list[Stretch] | None:
