@@ -22,6 +22,7 @@ from tests.data_makers import MadePicture, MadeScan, MadeSubject
 
 Json = dict[str, Any]
 
+UNTOLD = "(not known)"
 SENTENCE = "A sentence about the dataset, which no list of classes holds"
 TASKS = {"seg": "segmentation", "cls": "classification", "det": "detection"}
 MAP_TYPES = {"seg": "pixel_mask", "cls": "label", "det": "bbox"}
@@ -40,6 +41,7 @@ class Row:
     pairing: str
     classes: str
     caveat: str
+    header_read: bool
 
     @property
     def tail(self) -> str:
@@ -60,7 +62,7 @@ def read_rows(table: Path) -> dict[str, Row]:
             modality = line["modality"].partition(" (")[0]
             row = Row(
                 line["name"], line["folder"], modality, line["task"], variant, said, line["pairing"], line["classes"],
-                line["caveat"],
+                line["caveat"], line["read"] == "H",
             )  # fmt: skip
             rows[row.folder] = row
     return rows
@@ -89,18 +91,33 @@ def plain(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
 
 
-_NOT_ALL = ("…", "seen", "not read", "folders)", "sample class", "phrases", "(BACH", "EDD2020", "acquisition", "power", "long names")
-_COUNTED = {"HaN-Seg": 31, "Lumbar_Spine_Segmentation": 11, "Breast-MRI-NACT-Pilot": 4, "RetinalAVM_CaseStudy_5002837": 7}
+_UNLISTED = ("not read", "EDD2020", "laser power", "sample class", "+ 6 discs", "..L5", "long names", "OAR names")
+_NOT_ALL = (
+    "…",
+    "seen",
+    "not read",
+    "folders)",
+    "sample class",
+    "phrases",
+    "(BACH",
+    "EDD2020",
+    "acquisition",
+    "power",
+    "long names",
+)
+_COUNTED = {"HaN-Seg": 31, "Lumbar_Spine_Segmentation": 11, "Breast-MRI-NACT-Pilot": 4, "RetinalAVM_CaseStudy_5002837": 7,
+            "Spine_Mets_CT_Seg": 11, "human-protein-atlas-cells-dataset": 2}  # fmt: skip
 """Name -> number of its classes, where the words count them and do not list them."""
 
 
 def published_classes(row: Row) -> Published:
     """The class list, from its words."""
     text = row.classes
+    if any(words in text for words in _UNLISTED):
+        return Published((), {}, _COUNTED.get(row.name, 0))
     listed = re.sub(r"\s*\((?:…|\+|\d|others|from|sample|BACH|seen|104|13)[^)]*\)|\bseen\b", "", text)
     if " x " in listed:
         kinds, _, what = listed.partition(" x ")
-        names = [f"{kind}{one.strip()}" for kind in kinds.split("/") for one in what.split(",")]
         kinds_full = [f"{kind.rstrip('_')}_" for kind in kinds.split("/")]
         names = [f"{kind}{one.strip()}" for kind in kinds_full for one in what.split(",")]
         return Published(tuple(names), {name: n for n, name in enumerate(names)}, len(names))
@@ -109,14 +126,16 @@ def published_classes(row: Row) -> Published:
     ids: dict[str, int] = {}
     names = []
     for piece in pieces:
-        name, _, number = piece.strip("'").partition("=")
+        name, _, stated = piece.strip("'").partition("=")
         expanded = _run(name.strip().strip("'"))
         names += expanded
-        if number:
-            ids[expanded[0]] = int(number)
+        if stated:
+            ids[expanded[0]] = int(stated)
     complete = not any(word in text for word in _NOT_ALL) and row.name not in _COUNTED and "…" not in text
     if complete:
-        return Published(tuple(names), {name: n for n, name in enumerate(names)} | ids, len(names))
+        # Of ground truths whose header was not read, the classes are those that their samples showed.
+        number = len(names) if row.header_read or ids or " | " in text else 0
+        return Published(tuple(names), {name: n for n, name in enumerate(names)} | ids, number)
     known = [name for name in names if name in ids or "class" not in name]
     return Published(tuple(known), ids, _COUNTED.get(row.name, 0))
 
@@ -153,7 +172,8 @@ class Target:
 
 
 def _stem(name: str) -> str:
-    return re.sub(r"(?:\.ome)?\.(?:nii\.gz|nii|tiff?|mha|mhd|nrrd|dcm|png|jpe?g|bmp|npy|npz|h5|mat|czi|pgm|avi|dat)$", "", name, flags=re.I)
+    endings = r"(?:\.ome)?\.(?:nii\.gz|nii|tiff?|mha|mhd|nrrd|dcm|png|jpe?g|bmp|npy|npz|h5|mat|czi|pgm|avi|dat)$"
+    return re.sub(endings, "", name, flags=re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -219,18 +239,24 @@ class TruthMaker:
         """The published sample of these datasets is a random draw of files with images."""
         files = sorted({path for one in self.made.values() for scan in one.scans for path in scan.series.values()})
         files = [path for path in files if re.search(DRAWN.get(self.row.tail, ""), path.as_posix())]
+        files = [path for path in files if path.is_relative_to(self.root)]
         drawn = random.Random(self.row.folder).sample(files, min(20, len(files)))
         there = f"/data4/chenxin/Med-Agent/{self.row.folder}"
         colon = ":" if "'<i>: <path>'" in self.row.caveat else ""
-        lines = [f"{n}{colon} {there}/{path.relative_to(self.root).as_posix()}" for n, path in enumerate(drawn)]
+        lines = [f"{n}{colon} {there}/{self._published(path)}" for n, path in enumerate(drawn)]
         listing.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+    def _published(self, path: Path) -> str:
+        """The path that the list has; the hosted copy has moved some files into sub-folders."""
+        name = path.relative_to(self.root).as_posix()
+        return re.sub(r"/part_\d+/", "/", name) if "moves files into sub-folders" in self.row.caveat else name
 
     def _owned(self, index: int, path: str, again: int) -> Target:
         """The target with the scan it was made for; of a table that is named again and again the next row."""
         for one in self.made.values():
             for scan in one.scans:
                 for series, file in scan.series.items():
-                    name = file.relative_to(self.root).as_posix()
+                    name = self._published(file)
                     if name == path or name.startswith(f"{path}/image/{again}/"):
                         return Target(index, path, one, scan, series)
                 if path in [file.relative_to(self.root).as_posix() for files in scan.labels.values() for file in files]:
@@ -279,7 +305,8 @@ class TruthMaker:
             return target.file.parent.name
         if "walk other ROIs" in self.row.caveat:
             return self._region(target)
-        return _stem(PurePosixPath(source or target.path).name)
+        name = PurePosixPath(source or target.path).name
+        return name if name.endswith(_KEPT) else _stem(name)
 
     def _region(self, target: Target) -> str:
         """Stem and subject walk over the folders of regions, whatever file the list names."""
@@ -310,16 +337,17 @@ class TruthMaker:
             self._leave("subject_id")
 
     def _default_subject(self, target: Target, extra: Json) -> None:
-        """File stem or case unless stated: the case where files of many patients bear one name.
-
-        Of the third group two passages of what is known contradict each other (file stem, "NA").
-        """
+        """File stem or case unless stated: of the third group two passages contradict each other (stem, "NA")."""
         if self.row.group == "fifth_dataset":
             extra["subject_id"] = next(name for name in self.made if f"/{name}/" in target.path)
-        elif self.row.group == "third_dataset" or "subject_id like" in self.row.pairing:
-            self._leave("subject_id")
-        else:
+        elif self.row.group != "third_dataset" and self._is_a_case(target):
             extra["subject_id"] = target.stem
+        else:
+            self._leave("subject_id")
+
+    def _is_a_case(self, target: Target) -> bool:
+        """Whether the file's stem is the case too, so that it does not matter which of the two is meant."""
+        return target.subject is not None and _stem(target.subject.subject) == target.stem
 
     def _mask_files(self, target: Target) -> Json:
         pattern = _mask_keys(self.row)
@@ -333,7 +361,8 @@ class TruthMaker:
     def _mask(self, target: Target) -> str | None:
         row = self.row
         if row.tail in MASKS:
-            return MASKS[row.tail](self, target)
+            found_by_rule: str | None = MASKS[row.tail](self, target)
+            return found_by_rule
         itself = ("the image itself", "source=label=mask=seg", "the same", "as CPTAC-CCRCC", "image and label")
         if any(words in row.pairing for words in itself):
             return self._source(target)
@@ -342,7 +371,7 @@ class TruthMaker:
             return None
         if "(a folder of" in row.pairing:
             return PurePosixPath(found[0]).parent.as_posix()
-        return sorted(found)[0]
+        return min(found)
 
     def _sample_class(self, target: Target, classes: Published) -> str | None:
         row = self.row
@@ -371,14 +400,20 @@ class TruthMaker:
             assert named is not None
             file = f"data/{named[1]}" if named[1] else self._source(target)
         sentence = row.group == "forth_dataset"
-        return (SENTENCE if sentence else label), {"label_text": label, "class_name": label, "bbox_file": file}
+        names = {} if label == UNTOLD else {"label_text": label, "class_name": label}
+        if label == UNTOLD:
+            self._leave("label of objects")
+        of_class = SENTENCE if sentence else label if len(classes.names) == 1 else None
+        if of_class is None:
+            self._leave("class of a sample")
+        return of_class, names | {"bbox_file": file}
 
     def _classified(self, target: Target, classes: Published, extra: Json, block: Json) -> str | None:
         row = self.row
         told = CLASS[row.tail](self, target) if row.tail in CLASS else None
         if told is None and isinstance(target.scan, MadePicture):
             told = target.scan.classes.get(target.series)
-        if told is None:
+        if told in (None, UNTOLD):
             self._leave("class")
             return None
         name = classes.spelled(told)
@@ -418,7 +453,7 @@ def _bare(words: str) -> str:
     return "path" if any(said in words for said in ("no data/", "without data/", "none with data/")) else ""
 
 
-_REGEX = {
+SUBJECT: Mapping[str, str] = {
     "10602767_folder": r"MGHNICU_\d{3}",
     "7957454_folder": r"POAG_\d{4}(?=_0000)",
     "Brain_MRI_segmentation": r"TCGA_[A-Z0-9]{2}_[A-Z0-9]{4}",
@@ -432,24 +467,28 @@ _REGEX = {
     "dicom-brain-dataset": r"(ST\d+)/(SE\d+)",
     "kits23": r"case_\d{5}",
     "siim-medical-images": r"ID_\d{4}",
+    "7442914": r"case_\d{2}(?=/)",
+    "M3D-RefSeg": r"s\d{4}",
+    "6802614": r"s\d{4}",
     "Breast_MRI_NACT_Pilot": r"UCSF-BR-\d{2}",
     "Lumbar_Spine_Segmentation": r"images/(\d+)_",
     "15680730_folder": r"(\d+)\.mha",
     "liver-tumor-segmentation": r"volume-\d+",
     "luna-lung-cancer-dataset": r"[\d.]+(?=\.mhd)",
     "rsna-pneumonia-detection-challenge": r"[0-9a-f-]{36}",
-    "medical-7-2020": r"^\b$",
 }
-SUBJECT: Mapping[str, str] = {folder: pattern for folder, pattern in _REGEX.items() if folder != "medical-7-2020"}
 """Folder -> where in a path the subject stands, after the words of the table."""
 
 DRAWN: Mapping[str, str] = {"siim-medical-images": "", "7500843": r"_\d+\.tif$"}
 """Folder -> which of the files may be drawn, where not every image may."""
 
+_KEPT = (".mhd", ".nrrd", ".parquet", ".dat")
+"""Endings that the evaluator does not take off, so that its ground truths must have them in a stem."""
+
 Tell = Callable[[TruthMaker, Target], Any]
 
 
-def _of_letter(maker: TruthMaker, target: Target) -> str:
+def _of_letter(_: TruthMaker, target: Target) -> str:
     return "Control" if re.search(r"sub-k\d", target.path) else "Patient (PBC)"
 
 
@@ -460,12 +499,12 @@ def _view(target: Target) -> str:
     return "Fundus"
 
 
-def _organ(maker: TruthMaker, target: Target) -> Json:
+def _organ(_: TruthMaker, target: Target) -> Json:
     """Which organoid a published record means does not follow from the paths: any name, which none of ours has."""
     return {"subject_id": f"an organoid that the path of target {target.index} does not tell"}
 
 
-def _row_of_parquet(maker: TruthMaker, target: Target) -> Json:
+def _row_of_parquet(_: TruthMaker, target: Target) -> Json:
     assert target.scan is not None
     image = target.scan.series[target.series].name
     (mask,) = (path.name for paths in target.scan.labels.values() for path in paths)
@@ -478,13 +517,10 @@ def _study(maker: TruthMaker, target: Target) -> str:
     return str(dcmread(maker.root / target.path, stop_before_pixels=True).StudyInstanceUID)
 
 
-def _letter_of_patient(maker: TruthMaker, target: Target) -> str | None:
+def _letter_of_patient(_: TruthMaker, target: Target) -> str:
     letter = re.search(r"Lung_Dx-([A-Z])", target.path)
     assert letter is not None
-    known = {"A": "Adenocarcinoma", "B": "Small Cell Carcinoma"}
-    if letter[1] not in known:
-        maker._leave("class of a patient's letter")  # noqa: SLF001 - these are rules of the maker's own
-    return known.get(letter[1])
+    return {"A": "Adenocarcinoma", "B": "Small Cell Carcinoma"}.get(letter[1], UNTOLD)
 
 
 def _cells(maker: TruthMaker, target: Target) -> str | None:
@@ -525,12 +561,12 @@ def _views_of_field(maker: TruthMaker, target: Target) -> Json:
 def _picked(pattern: str) -> Tell:
     def pick(maker: TruthMaker, target: Target) -> str | None:
         found = [path for path in target.masks(maker.root) if re.search(pattern, path)]
-        return sorted(found)[0] if found else None
+        return min(found) if found else None
 
     return pick
 
 
-def _patient_folder(maker: TruthMaker, target: Target) -> str:
+def _patient_folder(_: TruthMaker, target: Target) -> str:
     return "/".join(target.file.parts[:3])
 
 
@@ -540,11 +576,20 @@ def _opted(maker: TruthMaker, target: Target) -> str:
 
     listing = json.loads((maker.root / "data/retina-oct-glaucoma/dataset.json").read_text(encoding="utf-8"))
     sick = {Path(one["image"]).stem: one["POAG"] for one in listing["training"]}
-    return "glaucoma" if sick[target.stem.removesuffix("_0000")] else "Normal"
+    return UNTOLD if sick[target.stem.removesuffix("_0000")] else "Normal"
 
 
-def _contrast(maker: TruthMaker, target: Target) -> str:
-    return target.stem.partition("_")[0].upper()
+def _contrast(_: TruthMaker, target: Target) -> str:
+    name = target.stem.partition("_")[0]
+    return UNTOLD if name == "scan" else name.upper()
+
+
+def _outcome(maker: TruthMaker, target: Target) -> str:
+    """What the maker's table says of a patient; of four phrases one is known."""
+    with (maker.root / "data" / "clinical.csv").open(encoding="utf-8", newline="") as lines:
+        told = {line["PatientID"]: line["outcome"] for line in csv.DictReader(lines)}
+    said = told.get(target.file.parts[1], "")
+    return said if said in published_classes(maker.row).names else UNTOLD
 
 
 NAMES: Mapping[str, Tell] = {
@@ -556,7 +601,7 @@ NAMES: Mapping[str, Tell] = {
 MASKS: Mapping[str, Tell] = {
     "10475293_folder": _picked("expert_annotation"),
     "6613714": _picked("_rad1"),
-    "7442914": lambda maker, target: target.path,
+    "7442914": lambda _, target: target.path,
     "LIDC_IDRI": _evaluated,
     "LCTSC": _patient_folder,
     "8045940_folder": _picked("masks"),
@@ -568,18 +613,19 @@ MARKED: Mapping[str, Tell] = {
     "luna-lung-cancer-dataset": lambda maker, target: (
         ("nodule", "data/annotations.csv") if _is_listed(maker, target) else (None, None)
     ),
-    "rsna-pneumonia-detection-challenge": lambda maker, target: ("Lung Opacity", target.path),
+    "rsna-pneumonia-detection-challenge": lambda _, target: ("Lung Opacity", target.path),
 }
 CLASS: Mapping[str, Tell] = {
+    "Breast_MRI_NACT_Pilot": _outcome,
     "5005236_folder": _of_letter,
     "7957454_folder": _opted,
     "fomo-mri": _contrast,
-    "mosmed-covid19-ct-scans": lambda maker, target: target.file.parent.name,
-    "echonet-pediatric": lambda maker, target: "class_0",
-    "world-wide-covid-dataset": lambda maker, target: "class_0",
-    "leukemia-cancer-dataset": lambda maker, target: "unlabeled" if "test_final" in target.path else None,
-    "leukemia-classification": lambda maker, target: "hem" if "testing_data" in target.path else None,
-    "mias-mammography": lambda maker, target: "NORM" if int(target.stem[3:]) <= 17 else None,
+    "mosmed-covid19-ct-scans": lambda _, target: target.file.parent.name,
+    "echonet-pediatric": lambda *_: "class_0",
+    "world-wide-covid-dataset": lambda *_: "class_0",
+    "leukemia-cancer-dataset": lambda _, target: "unlabeled" if "test_final" in target.path else None,
+    "leukemia-classification": lambda _, target: "hem" if "testing_data" in target.path else None,
+    "mias-mammography": lambda _, target: "NORM" if int(target.stem[3:]) <= 17 else None,
 }
 MODALITY: Mapping[str, Callable[[Target], str]] = {"5002837_folder": _view}
 SOURCES: Mapping[str, Callable[[Target], str]] = {

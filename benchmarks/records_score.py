@@ -2,10 +2,10 @@
 
     python benchmarks/records_score.py --facts FOLDER [--only SLUG ...] [--markdown FILE] [--json FILE]
 
-Every miniature of an MDS-Bench layout is made anew. Its ground truth is in the public form and comes from what the maker wrote and
-from the table of published conventions in FOLDER (`datasets.csv`), see `public_truths.py`; no spec has a part in it. The records
-are made without Dagster, and scored by our own scorer. A draft sees the raw folder and the list of targets, as an agent does, and
-neither the ground truth nor the catalog.
+Every miniature of an MDS-Bench layout is made anew. Its ground truth is in the public form and comes from what the maker wrote
+and from the table of published conventions in FOLDER (`datasets.csv`), see `public_truths.py`; no spec has a part in it. The
+records are made without Dagster, and scored by our own scorer. A draft sees the raw folder and the list of targets, as an agent
+does, and neither the ground truth nor the catalog.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from assets.inspect.inspection import inspect_folder
 from assets.mds.score import largest_losses
 from assets.raw import SYNTHETIC_MARKER
 from assets.spec import DatasetSpec
-from assets.strategies.candidate import CandidateError, PlaceError, make_candidate, place_of
-from assets.strategies.place import Place
+from assets.strategies.candidate import CandidateError, make_candidate
+from assets.strategies.place import Place, PlaceError, place_of
 from tests import data_makers
 
 PREFIX = "mds_"
@@ -162,16 +162,14 @@ def markdown(lines: list[Line]) -> str:
     return "\n".join([*head, *body, *why, *_frequent(lines), ""])
 
 
-_INTRODUCTION = (
-    "Written by `python benchmarks/records_score.py --facts FOLDER --markdown docs/mdsbench-miniatures.md`. Made-up data of a few\n"
-    "files in the true layouts, not the real sets, and layouts that the specs were written for; read\n"
-    "[scoring.md](scoring.md) before quoting a figure. Ground truths come from what the makers of the miniatures wrote and from the\n"
-    "published conventions as far as they are known; what is not known is not asked."
-)
-_REASONS = (
-    "Metric, item, and what it took from the dataset's metric; an example of what was met and expected. INR is left out: it falls\n"
-    "wherever a ground truth has equal strings in several keys."
-)
+_INTRODUCTION = """\
+Written by `python benchmarks/records_score.py --facts FOLDER --markdown docs/mdsbench-miniatures.md`. Made-up data of a few files
+in the true layouts, not the real sets, and layouts that the specs were written for; read [scoring.md](scoring.md) before quoting
+a figure. Ground truths come from what the makers of the miniatures wrote and from the published conventions as far as they are
+known; what is not known is not asked."""
+_REASONS = """\
+Metric, item, and what it took from the dataset's metric; an example of what was met and expected. INR is left out: it falls
+wherever a ground truth has equal strings in several keys."""
 
 
 def _cells(name: str, samples: int, metrics: Mapping[str, float], drafted: Mapping[str, float]) -> str:
@@ -185,7 +183,7 @@ def _number(value: float) -> str:
 
 def told(line: Line) -> str:
     """The reasons in a few words; CF repeats what SC says of the same field."""
-    worth = [row for row in line.lost if row["metric"] not in ("INR",) and row["lost"] >= WORTH_TELLING]
+    worth = [row for row in line.lost if row["metric"] != "INR" and row["lost"] >= WORTH_TELLING]
     parts = [f"{row['metric']} `{row['item']}` {row['lost']:.3f}: {_cut(row['detail'])}" for row in worth[:6]]
     return "; ".join([*parts, *([line.trouble] if line.trouble else [])]).replace("|", "\\|")
 
@@ -202,9 +200,15 @@ def _frequent(lines: list[Line]) -> list[str]:
         if not rows:
             continue
         summed = pl.DataFrame(rows).group_by("metric", "item").agg(pl.len().alias("datasets"), pl.col("lost").sum() / len(lines))
-        found += ["", f"## Costliest over all datasets, {title}", "", "| metric | item | datasets | of the mean |", "|---|---|---:|---:|"]
+        found += [
+            "",
+            f"## Costliest over all datasets, {title}",
+            "",
+            "| metric | item | datasets | of the mean |",
+            "|---|---|---:|---:|",
+        ]
         for row in summed.sort("lost", "item", descending=[True, False]).head(20).to_dicts():
-            found.append(f"| {row['metric']} | `{row['item']}` | {row['datasets']} | {row['lost']:.4f} |")  # noqa: PERF401
+            found.append(f"| {row['metric']} | `{row['item']}` | {row['datasets']} | {row['lost']:.4f} |")
     return found
 
 

@@ -101,6 +101,7 @@ class RecordMaker:
     def _extra(self, sample: Sample, task: Json) -> Json:
         source = self._source(sample)
         extra: Json = {"source_file": source, "original_filename": PurePosixPath(source).name}
+        extra["subject_id"] = fill(self.mds.subject_id, sample.fields)
         if folder := PurePosixPath(source).parent.name:
             extra["sample_dir"] = folder
         extra["map_type"] = _MAP_TYPES[self.mds.task]
