@@ -43,7 +43,7 @@ def standardize(
 
     No model is asked unless an endpoint is configured; its key is read from $MEDFOUNDRY_MODEL_KEY.
 
-    Exit codes: 0 every target has a record; 1 some have none, the report says why; 2 nothing was written.
+    Exit codes: 0 every target has a record that answers its task; 1 some do not, the report says why; 2 nothing was written.
     """
     from assets.strategies.endpoint import EndpointError, endpoint_from  # noqa: PLC0415 - loads readers, which takes seconds
     from assets.strategies.place import PlaceError, place_of  # noqa: PLC0415 - as above

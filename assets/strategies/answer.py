@@ -118,9 +118,13 @@ def _mapping(text: str) -> Json:
 
 def _yaml(text: str) -> object:
     """Plain YAML: nothing that refers to something else, so that nothing grows while it is loaded."""
+    level = 0
     for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+        level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if isinstance(event, yaml.AliasEvent):
             raise UnusableAnswerError("the answer's YAML refers to parts of itself (aliases), which is not loaded")
+        if level > MOST_LEVELS:
+            raise UnusableAnswerError(f"the answer is nested deeper than {MOST_LEVELS} levels")
         if number > 4 * MOST_NODES:
             raise UnusableAnswerError(f"the answer holds more than {MOST_NODES} values")
     return yaml.safe_load(text)

@@ -28,7 +28,6 @@ from assets.strategies.place import Place, PlaceError, place_of
 from resources.findings import Code, Finding, Severity
 from resources.layout import RECORDS, Layout
 from resources.ome_zarr import StoreDamagedError
-from resources.store import NotPublishedError
 
 Json = dict[str, Any]
 
@@ -101,8 +100,10 @@ def make_candidate(spec: DatasetSpec, place: Place, work: Path, task: str = "") 
             settled = with_dimension(complete, dimension_of(dataset.store.read_table("volumes")))
             dataset = Dataset(settled, dataset.layout)
         return _written(dataset)
-    except (ValueError, RawDataMissingError, BuildFailedError, StoreDamagedError, NotPublishedError) as error:
+    except (ValueError, RawDataMissingError, BuildFailedError, StoreDamagedError) as error:
         raise CandidateError(" ".join(str(error).split())) from error
+    except (LookupError, StopIteration) as error:  # parts of a draft that do not fit together; a catalog's spec is tested
+        raise CandidateError(f"its parts do not fit together ({error!r})") from error
 
 
 def _name(spec: DatasetSpec) -> str:

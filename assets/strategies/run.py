@@ -13,13 +13,14 @@ from assets.mds.meta import META_PATH
 from assets.raw.walk import walk
 from assets.strategies.candidate import Candidate, CandidateError, make_candidate
 from assets.strategies.choice import best_complete
-from assets.strategies.drafts import Draft, rule_drafts
+from assets.strategies.drafts import Draft, first_draft
 from assets.strategies.endpoint import Endpoint
 from assets.strategies.fieldwise import Fieldwise, fieldwise
 from assets.strategies.model import Model
 from assets.strategies.outcome import Outcome, checked, outcome_of
 from assets.strategies.place import Place
 from assets.strategies.repair import Repair
+from assets.strategies.rivals import rivals
 from assets.strategies.selfcheck import contradictions, for_a_model, repaired, without_what_does_not_load
 
 Strategy = Literal["s0", "s1", "s2", "s3", "s4"]
@@ -96,7 +97,8 @@ def standardize(
     found = inspect_folder(place.raw)
     model = Model(endpoint, found) if endpoint is not None else None
     several = strategy in ("s3", "s4")
-    drafts = [*(model.drafts(MODEL_DRAFTS if several else 1) if model is not None else ()), *rule_drafts(found)]
+    drafts = [*(model.drafts(MODEL_DRAFTS if several else 1) if model is not None else ()), first_draft(found)]
+    drafts += rivals(found, drafts[-1], work) if several else ()
     maker = _Maker(place, strategy, work, model)
     outcomes: list[Outcome] = []
     failed: list[Failed] = []

@@ -53,10 +53,12 @@ class RecordScore:
     Attributes:
         items: Item -> from 0 to 1, without its weight.
         lacks: What took something, in a few words each.
+        answers: Whether it tells what its task asks for: a class, masks or a file of them, boxes.
     """
 
     items: Mapping[str, float]
     lacks: tuple[str, ...]
+    answers: bool
 
     @property
     def total(self) -> float:
@@ -95,8 +97,13 @@ class Validation:
 
     @property
     def complete(self) -> bool:
-        """Whether every record that should be there is, with its picture."""
-        return bool(self.records) and len(self.openable) == len(self.records) >= self.listed
+        """Whether every record that should be there is, with its picture, and tells what its task asks for."""
+        return self.answered == 1 and len(self.openable) == len(self.records) >= self.listed
+
+    @property
+    def answered(self) -> float:
+        """The share of those that should be there that tell what their task asks for."""
+        return round(sum(score.answers for score in self.records.values()) / self.n, 4)
 
 
 def validate_folder(folder: Path, listed: int = 0, is_there: IsThere | None = None) -> Validation:
@@ -148,7 +155,7 @@ def validate_record(content: Mapping[str, Any], *, image_is_right: bool, is_ther
     items = {item: mean(map(float, answers.values())) for item, answers in parts.items()}
     items["critical"] = float(all(parts["critical"].values()))
     lacks = tuple(f"{item}: {name}" for item, answers in parts.items() for name, good in answers.items() if not good)
-    return RecordScore(items, lacks)
+    return RecordScore(items, lacks, parts["task_payload"]["payload"])
 
 
 def _media(record: Record) -> dict[str, bool]:
