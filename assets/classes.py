@@ -1,4 +1,4 @@
-"""The class of every image, as the dataset tells it: by its path, by a table, or by its DICOM header."""
+"""The class of every image, as the dataset tells it: by its path, a table, lines of text, or its DICOM header."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 
 import polars as pl
 
+from assets.patterns import compile_pattern
 from assets.raw import RawScan, RawSubject, RawTree
+from assets.raw.claims import Claims
+from assets.raw.lines import key_values
 from assets.raw.listing import pick
 from assets.spec import DatasetSpec
-from assets.spec_mds import Classes, ClassTable
+from assets.spec_mds import Classes, ClassLines, ClassTable
 from assets.tables import CLASSES, frame
 from assets.templates import UnknownFieldError, fields_of, fill
 from assets.text_tables import TableUnreadableError, read_text_table
@@ -39,11 +42,15 @@ def classes_table(spec: DatasetSpec, tree: RawTree, subjects: set[str], read_tag
         told = _table(declared, tree.root)
     except TableUnreadableError as error:
         return frame(CLASSES, []), [finding(Code.CLASS_UNKNOWN, str(error), file=declared.table.file if declared.table else "")]
-    rows, findings = [], []
+    lines, findings = _lines(spec, tree)
+    rows = []
     for subject, scan, series, path in _images(tree, subjects):
         fields = fields_of(path, subject.subject, scan.scan, scan.fields)
         try:
-            raw, source = _told(declared, told, fields, tree.root / path, read_tag)
+            if declared.lines is not None:
+                raw, source = _by_lines(declared.lines, lines, subject.subject, scan.scan)
+            else:
+                raw, source = _told(declared, told, fields, tree.root / path, read_tag)
         except UnknownFieldError as error:
             raw, source = None, str(error)
         name = _named(declared, raw) if raw is not None else None
@@ -89,6 +96,35 @@ def _listed(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
         yield from ((str(row[source.key]), str(row[source.value])) for row in rows if row[source.value] is not None)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise TableUnreadableError(f"{path.name} has no classes at {source.each}: {error!r}") from error
+
+
+_Lines = dict[tuple[str, str | None], tuple[str, str | None]]
+"""(Subject, scan where each has a file) -> the file, and the text it says."""
+
+
+def _lines(spec: DatasetSpec, tree: RawTree) -> tuple[_Lines, list[Finding]]:
+    told: _Lines = {}
+    findings: list[Finding] = []
+    source = spec.classes.lines if spec.classes is not None else None
+    if source is None:
+        return told, findings
+    pattern = compile_pattern(source.file, Claims(spec).fields)
+    for file in tree.files:
+        if (read := pattern.match(file.path)) is None:
+            continue
+        try:
+            text = key_values(tree.root / file.path).get(source.key)
+        except (OSError, UnicodeDecodeError) as error:
+            text = None
+            findings.append(finding(Code.CLASS_UNKNOWN, f"the class cannot be read: {error}", file=file.path))
+        told[read["subject"], read.get("scan")] = file.path, text
+    return told, findings
+
+
+def _by_lines(source: ClassLines, lines: _Lines, subject: str, scan: str) -> tuple[str | None, str]:
+    """What is told, and by what."""
+    path, text = lines.get((subject, scan)) or lines.get((subject, None)) or (source.file, None)
+    return text, f"{path}, {source.key}"
 
 
 def _named(declared: Classes, raw: str) -> str:

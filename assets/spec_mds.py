@@ -37,13 +37,32 @@ class ClassTable(Part):
     columns: tuple[str, ...] = ()
 
 
+class ClassLines(Part):
+    """Files of `key: value` lines, one per subject or per scan, that say the class.
+
+    Attributes:
+        file: Pattern with `{subject}`, and with `{scan}` where each scan has a file of its own.
+        key: What stands before the class.
+    """
+
+    file: str
+    key: str
+
+    @model_validator(mode="after")
+    def _is_of_somebody(self) -> Self:
+        if "{subject}" not in self.file:
+            raise ValueError(f"a file whose lines say a class is a subject's; its pattern names {{subject}}, unlike {self.file}")
+        return self
+
+
 class Classes(Part):
-    """The classes of a dataset's images, and where an image's class is told: exactly one of `field`, `table`, `tag`, `untold`.
+    """The classes of a dataset's images, and where an image's class is told: in exactly one of five ways.
 
     Attributes:
         names: The classes, in order of their ids, from 0.
         field: What the path says, e.g. `{class}`.
         table: A table that says it.
+        lines: Files of `key: value` lines that say it.
         tag: DICOM keyword whose value says it.
         untold: Why nothing that can be read says which image has which class; none is given one.
         values: What is told -> name of the class, where the two differ.
@@ -55,6 +74,7 @@ class Classes(Part):
     names: tuple[str, ...]
     field: Template = ""
     table: ClassTable | None = None
+    lines: ClassLines | None = None
     tag: str = ""
     untold: str = ""
     values: dict[str, str] = Field(default_factory=dict)
@@ -63,8 +83,8 @@ class Classes(Part):
 
     @model_validator(mode="after")
     def _is_told_once(self) -> Self:
-        if sum(map(bool, (self.field, self.table, self.tag, self.untold))) != 1:
-            raise ValueError("a class is told by a `field`, by a `table`, by a `tag`, or is `untold`")
+        if sum(map(bool, (self.field, self.table, self.lines, self.tag, self.untold))) != 1:
+            raise ValueError("a class is told by a `field`, a `table`, `lines`, a `tag`, or is `untold`")
         strangers = {*self.values.values(), *self.matches} - set(self.names)
         if strangers:
             raise ValueError(f"values or matches name classes that are not declared: {sorted(strangers)}")

@@ -101,10 +101,14 @@ class Claims:
         return found | dict.fromkeys((t.file for t in people.all_tables), "the people behind the subjects are taken from it")
 
     @cached_property
-    def _beside(self) -> list[re.Pattern[str]]:
-        """Files that mark objects: one table, or a file beside every image."""
-        texts = self.spec.objects.file if self.spec.objects else ()
-        return [re.compile("[^/]+".join(map(re.escape, re.split(r"\{[a-z_]+\}", text)))) for text in texts]
+    def _beside(self) -> list[tuple[re.Pattern[str], str]]:
+        """Files that are read though they make no volume, and what for: marked objects, and classes told by lines."""
+        objects, classes = self.spec.objects, self.spec.classes
+        any_name = ("[^/]+".join(map(re.escape, re.split(r"\{[a-z_]+\}", text))) for text in (objects.file if objects else ()))
+        found = [(re.compile(text), "marked objects are read from it") for text in any_name]
+        if classes is not None and classes.lines is not None:
+            found.append((compile_pattern(classes.lines.file, self.fields).regex, "the classes are taken from it"))
+        return found
 
     @cached_property
     def _label_ids(self) -> dict[str, int]:
@@ -122,7 +126,7 @@ class Claims:
     def why_ignored(self, path: str) -> str | None:
         """Why a file makes no volume: what is read from it, or the spec's reason to leave it."""
         own = next((why for pattern, why in self.ignored if pattern.match(path) is not None), None)
-        beside = next(("marked objects are read from it" for pattern in self._beside if pattern.fullmatch(path)), None)
+        beside = next((why for pattern, why in self._beside if pattern.fullmatch(path)), None)
         return self._told_by.get(path) or own or beside
 
     def expected_path(self, role: Role, name: str, subject: str, scan: RawScanName) -> str:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from assets.raw.by_header import Choice, Name
 from assets.raw.claims import Claim, Claims, RawScanName
+from assets.raw.lines import key_values
 from assets.raw.tree import ONLY_SCAN, LabelFile, RawScan, natural_key
 from assets.spec import DatasetSpec
 from assets.spec_layout import FileSource, LabelsSource, ScanNames
@@ -157,13 +158,12 @@ def _better_names(names: ScanNames, root: Path, files: SubjectFiles) -> dict[str
     better: dict[str, str] = {}
     for path in files.tables:
         try:
-            lines = (root / path).read_text(encoding="utf-8-sig").splitlines()
+            values = key_values(root / path)
         except (OSError, UnicodeDecodeError) as error:
             files.findings.append(finding(Code.UNREADABLE, f"the names of the scans cannot be read: {error}", file=path))
             continue
-        values = dict(line.split(":", 1) for line in lines if ":" in line)
         for key, name in names.keys.items():
-            value = values.get(key, "").strip()
+            value = values.get(key, "")
             if value.isdecimal():
                 better[names.scan.format(value=int(value))] = name
             else:

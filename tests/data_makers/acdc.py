@@ -15,6 +15,9 @@ from tests.data_makers.nifti_sets import lattice, small_grid, write_scan, write_
 _FRAMES = {1: (1, 12), 2: (1, 9), 101: (1, 14), 90: (11, 4)}
 """Patient -> frames of the end of diastole and of systole; those of the last are not in the usual order."""
 
+GROUPS = {1: "DCM", 2: "NOR", 101: "RV", 90: "HCM"}
+"""Patient -> diagnosis, as the files call it."""
+
 UNSCALED = "patient002"
 """Its headers have the fault of some real ones: an sform with columns of length 1."""
 
@@ -34,7 +37,12 @@ def _patient(database: Path, number: int) -> MadeSubject:
     folder = database / ("training" if number <= 100 else "testing") / name
     frames = dict(zip(("ed", "es"), _FRAMES[number], strict=True))
     scans = [_frame(folder, name, frame, scan, number) for scan, frame in frames.items()]
-    lines = [*(f"{scan.upper()}: {frame}" for scan, frame in frames.items()), "Group: DCM", "Height: 184.0", "NbFrame: 30"]
+    lines = [
+        *(f"{scan.upper()}: {frame}" for scan, frame in frames.items()),
+        f"Group: {GROUPS[number]}",
+        "Height: 184.0",
+        "NbFrame: 30",
+    ]
     (folder / "Info.cfg").write_text("\n".join([*lines, "Weight: 95.0", ""]), encoding="utf-8")
     write_unread(folder / f"{name}_4d.nii.gz")
     return MadeSubject(name, tuple(scans))

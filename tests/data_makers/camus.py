@@ -16,6 +16,7 @@ from tests.data_makers.nifti_sets import write_unread
 
 CAVITY, MUSCLE, ATRIUM = 1, 2, 3
 VIEWS = ("2CH", "4CH")
+QUALITY = {"2CH": "Good", "4CH": "Poor"}
 _SPLITS = {1: "training", 6: "validation", 10: "testing", 11: "training"}
 _PIXEL_MM = (0.31, 0.15)
 
@@ -53,7 +54,8 @@ def _film(folder: Path, name: str, view: str, number: int) -> MadeScan:
         _write(path, array)
         for still, frame in (("ED", 0), ("ES", -1)):
             _write(folder / path.name.replace("half_sequence", still), array[:, :, frame])
-    write_unread(folder / f"Info_{view}.cfg", content=b"ED: 1\nES: 9\nNbFrame: 9\nSex: F\nImageQuality: Good\n")
+    info = f"ED: 1\nES: 9\nNbFrame: 9\nSex: F\nImageQuality: {QUALITY[view]}\n"
+    write_unread(folder / f"Info_{view}.cfg", content=info.encode())
     return scan
 
 

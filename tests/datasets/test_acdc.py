@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assets.classes import classes_table
 from assets.official_split import official_split
 from resources.findings import Code
 from tests.data_makers.acdc import LEFT, MUSCLE, RIGHT, UNSCALED
@@ -58,3 +59,21 @@ def test_the_folders_are_the_official_split(tmp_path: Path) -> None:
     files = {name: [f.path for f in raw.files] for name, raw in miniature.tree().subjects.items()}
     split = official_split(miniature.spec, miniature.raw_root, files)
     assert split == {"patient001": "train", "patient002": "train", "patient101": "test"}
+
+
+def test_the_diagnosis_of_a_patient_is_the_class_of_its_frames(tmp_path: Path) -> None:
+    miniature = make("acdc", tmp_path, n=4)
+    lost = miniature.raw_root / folder("patient090") / "Info.cfg"
+    lost.write_text(lost.read_text(encoding="utf-8").replace("Group: HCM", "Group: none"), encoding="utf-8")
+    table, findings = classes_table(miniature.spec, miniature.tree(), set(miniature.made), lambda _path, _keyword: None)
+    assert {(row["subject"], row["scan"]): row["class"] for row in table.to_dicts()} == {
+        (subject, scan): name
+        for subject, name in (
+            ("patient001", "dilated cardiomyopathy"),
+            ("patient002", "normal"),
+            ("patient101", "abnormal right ventricle"),
+        )
+        for scan in ("ed", "es")
+    }
+    assert {(f.code, Path(f.file).parent.name) for f in findings} == {(Code.CLASS_UNKNOWN, "patient090")}
+    assert all("the class is 'none'" in f.detail and "Info.cfg, Group" in f.detail for f in findings)

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assets.classes import classes_table
 from assets.official_split import official_split
 from tests.data_makers.camus import ATRIUM, CAVITY, MUSCLE, VIEWS
 from tests.datasets.built import Built, Miniature, build, check_found, make
@@ -29,10 +30,17 @@ def test_the_dataset_is_found_as_made(miniature: Miniature) -> None:
     ignored = {f"CAMUS_public/database_split/subgroup_{s}.txt": "split" for s in ("training", "validation", "testing")}
     for subject in miniature.made:
         for view in VIEWS:
-            ignored[f"{DATABASE}/{subject}/Info_{view}.cfg"] = "acquisition"
+            ignored[f"{DATABASE}/{subject}/Info_{view}.cfg"] = "classes are taken"
             for still in ("ED", "ES", "ED_gt", "ES_gt"):
                 ignored[f"{DATABASE}/{subject}/{subject}_{view}_{still}.nii.gz"] = "still of the film"
     check_found(miniature, ignored)
+
+
+def test_the_quality_of_a_film_is_told_by_the_file_of_its_view(miniature: Miniature) -> None:
+    table, findings = classes_table(miniature.spec, miniature.tree(), set(miniature.made), lambda _path, _keyword: None)
+    assert not findings
+    assert table.height == 2 * len(miniature.made)
+    assert {(row["scan"], row["class_id"], row["class"]) for row in table.to_dicts()} == {("2CH", 0, "good"), ("4CH", 2, "poor")}
 
 
 def test_films_are_pictures_over_time_with_the_pixels_of_their_files(miniature: Miniature, built: Built) -> None:
