@@ -7,6 +7,7 @@ import nibabel as nib
 import numpy as np
 import pytest
 
+from assets.raw.claims import Claims
 from resources.findings import Code
 from tests.datasets.built import CATALOG, Miniature, build, check_built, check_found, check_label, check_lesion_axes, make
 
@@ -104,6 +105,21 @@ def test_an_image_and_a_label_map_of_other_shapes_quarantine_their_subject_alone
     states = {s: m.state for s, m in built.manifests.items()}
     assert states == {**dict.fromkeys(miniature.made, "published"), "BraTS-MEN-RT-0403": "quarantined"}
     assert Code.GRID_MISMATCH in built.codes("BraTS-MEN-RT-0403")
+
+
+@pytest.mark.parametrize("slug", ["brats24_met", "brats24_ped", "brats24_men_rt"])
+def test_what_replaces_scans_is_unpacked_into_a_root_whether_or_not_it_has_a_folder(slug: str, tmp_path: Path) -> None:
+    miniature = make(slug, tmp_path)
+    subject, made = next(iter(miniature.made.items()))
+    files = [file for scan in made.scans for file in (*scan.series.values(), *(f for fs in scan.labels.values() for f in fs))]
+    found = {into for source in miniature.spec.sources for file in source.files if (into := file.into)}
+    assert found <= set(miniature.spec.layout.roots)
+    for into in found:
+        for inside in ("", f"{into}/", "a_folder_of_its_own/deeper/"):
+            again = [f"{into}/{inside}{file.name}" for file in files]
+            claims = [claim for path in again for claim in Claims(miniature.spec).of(path)]
+            assert {(claim.subject, claim.root) for claim in claims} == {(subject, into)}
+            assert len(claims) == len(files)
 
 
 @pytest.mark.slow
