@@ -140,7 +140,8 @@ def test_the_record_says_where_everything_is(phantoms: Records) -> None:
     assert masks["voxel_counts"] == {"1": int((labels == 1).sum()), "2": int((labels == 2).sum())}
     extra = record["context"]["sample"]["extra"]
     assert extra == {
-        "source_file": "data/s05.nii.gz", "original_filename": "s05.nii.gz", "sample_dir": "data", "map_type": "pixel_mask",
+        "source_file": "data/s05.nii.gz", "original_filename": "s05.nii.gz", "subject_id": "s05", "sample_dir": "data",
+        "map_type": "pixel_mask",
         "label_file": "data/s05_seg.nii.gz", "mask_file": "data/s05_seg.nii.gz", "seg_file": "data/s05_seg.nii.gz",
     }  # fmt: skip
     assert record["context"]["sample"]["subject_id"] == "s05"
