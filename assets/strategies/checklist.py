@@ -28,8 +28,8 @@ RULES = FormatRules(
     context_sample_required=("extra",),
     sample_required_fields=("modality_primary",),
     sample_non_missing_fields=("sex", "race_ethnicity", "site_id"),
-    extra_required_any=("source_file", "original_filename"),
-    extra_non_missing_fields=("source_file", "original_filename"),
+    extra_required_any=("source_file", "original_filename", "subject_id"),
+    extra_non_missing_fields=("source_file", "original_filename", "subject_id"),
     task_required_fields={
         "classification": ("schema_variant", "label", "label_name"),
         "segmentation": ("schema_variant",),

@@ -75,7 +75,8 @@ def _doubtful(found: Inspection) -> Iterator[tuple[str, str, AbstractSet[str]]]:
     if found.objects is not None and (sure := _sure(found, "objects")) < _SUREST:
         yield "no objects", f"the marked objects are only {sure:.2f} sure", _tables_like(found, found.objects.table.path)
     if found.classes is not None and found.classes.table and (sure := _sure(found, "classes")) < _SUREST:
-        yield "no table of classes", f"the table of classes is only {sure:.2f} sure", _tables_like(found, found.classes.table)
+        path = str(getattr(found.classes.table, "path", found.classes.table))
+        yield "no table of classes", f"the table of classes is only {sure:.2f} sure", _tables_like(found, path)
 
 
 def _tables_like(found: Inspection, path: str) -> AbstractSet[str]:

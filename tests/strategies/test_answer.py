@@ -98,7 +98,7 @@ BOMB = (
         (with_layout(ignore={"a/../../b": "x"}), "leads out"),
         (with_layout(roots=["../.."], series={"ct": "{root}/{subject}.nii.gz"}), "leads out"),
         (yaml.safe_dump({**GOOD, "objects": {"file": "../../etc/passwd", "corners": list("abcd"), "key": "k"}}), "leads out"),
-        (yaml.safe_dump({**GOOD, "classes": {"names": ["a"], "table": {"file": "~/x.csv", "key": "k", "value": "v"}}}), "leads out"),
+        (yaml.safe_dump({**GOOD, "classes": {"names": ["a"], "table": {"file": "~/x", "key": "k", "value": "v"}}}), "leads out"),
         (yaml.safe_dump({**GOOD, "classes": {"names": ["a"], "tag": "PatientName"}}), "PatientName"),
         (with_layout(subject="(a+)+"), "keeps groups"),
         (with_layout(subject="(?:a+)+b"), "repeats a group"),
