@@ -180,7 +180,7 @@ def _reader_of(file: RawFile) -> Reader:
 
 def _name_findings(file: RawFile, reader: Reader) -> tuple[Finding, ...]:
     claims_gzip = file.path.name.lower().endswith((".gz", ".mgz"))
-    if _bare_suffix(file.path.name) in reader.suffixes and claims_gzip == file.compressed:
+    if _says(file.path.name, reader) and claims_gzip == file.compressed:
         return ()
     content = f"{reader.name} in gzip" if file.compressed else f"plain {reader.name}"
     return (
@@ -190,6 +190,12 @@ def _name_findings(file: RawFile, reader: Reader) -> tuple[Finding, ...]:
             file=file.name,
         ),
     )
+
+
+def _says(name: str, reader: Reader) -> bool:
+    """Whether a name is one of the reader's; where files need no ending, dots may be part of a name, as in a UID."""
+    ending = _bare_suffix(name)
+    return ending in reader.suffixes or ("" in reader.suffixes and not any(ending in other.suffixes for other in READERS))
 
 
 def _bare_suffix(name: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from resources.findings import Code
 from resources.readers.registry import READERS, companions, open_image
+from tests.readers.dicom import makers as dicom
 from tests.readers.makers import codes, nifti_bytes, read_all, refusal, voxels, write_nifti
 
 
@@ -33,6 +34,22 @@ def test_content_decides_and_a_lying_name_is_told(tmp_path: Path, name: str, pac
     image = open_image(path)
     np.testing.assert_array_equal(read_all(image), voxels())
     assert codes(image) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("IM000001", set()),
+        ("1.3.6.1.4.1.14519.5.2.1.6279.6001.179049373636438705059720603192", set()),
+        ("MR.1.3.12.2.1107.5.2.32.35131", set()),
+        ("1.2.840.10008.dcm", set()),
+        ("1.2.840.nii", {Code.WRONG_EXTENSION}),
+        ("1.2.840.gz", {Code.WRONG_EXTENSION}),
+    ],
+)
+def test_a_dicom_file_needs_no_ending_and_may_be_called_by_its_uid(tmp_path: Path, name: str, said: set[Code]) -> None:
+    path = dicom.write(tmp_path / name, dicom.slice_of(dicom.ramp()))
+    assert {f.code for f in open_image(path).findings} & {Code.WRONG_EXTENSION} == said
 
 
 def test_findings_and_errors_carry_the_callers_name(tmp_path: Path) -> None:
