@@ -11,10 +11,12 @@ from assets.inspect.evidence import Evidence
 from assets.inspect.grouping import Variable
 from assets.inspect.lexicon import words_of
 from assets.inspect.roles import Part
-from assets.inspect.tables import Table
+from assets.inspect.tables import Naming, Table
 
 _MOST_CLASSES = 30
-_CLASS_COLUMNS = words_of("class label diagnosis category type pathology grade classification target quality finding")
+_CLASS_COLUMNS = words_of(
+    "class label labels diagnosis category type pathology grade classification target quality finding abnormality outcome"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +25,23 @@ class ClassRule:
 
     Attributes:
         names: The classes.
-        variable: Number of the variable that reads the class; None where a table says it.
-        table: Path of the table.
-        key: Its column that names the image.
-        keyed: Number of the variable that column is equal to.
-        value: Its column with the class.
         evidence: Why.
+        variable: Number of the variable that reads the class; None where a table says it.
+        table: The table.
+        naming: How it names the image.
+        keyed: Number of what that is equal to, among the parts of the images' names.
+        value: Its column with the class.
+        some: Whether only some images have a class in it, or some have several.
     """
 
     names: tuple[str, ...]
     evidence: Evidence
     variable: int | None = None
-    table: str = ""
-    key: str = ""
-    keyed: int | None = None
+    table: Table | None = None
+    naming: Naming | None = None
+    keyed: int = 0
     value: str = ""
+    some: bool = False
 
 
 def from_names(part: Part) -> ClassRule | None:
@@ -85,7 +89,7 @@ def _is_numbered_folder(part: Part, variable: Variable) -> bool:
 
 
 def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ClassRule | None:
-    """A column that is called like a class and has few values, in a table with a column that names the images.
+    """A column that says the class, in a table with a column that names the images.
 
     Args:
         columns: What may name an image: parts of the names of all images that vary.
@@ -93,13 +97,38 @@ def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> Cl
     """
     for table in tables:
         for number, values in enumerate(columns):
-            key = table.column_equal_to(values)
-            if key is None:
+            naming = table.naming(values)
+            if naming is None:
                 continue
-            for column in table.columns:
-                found = sorted({value for value in table.columns[column] if value})
-                if set(column.lower().replace("_", " ").split()) & _CLASS_COLUMNS and 2 <= len(found) <= _MOST_CLASSES:
-                    seen = f"{table.path}: column {key!r} names the images, column {column!r} has {len(found)} values"
-                    evidence = Evidence("classes", "table", 0.7, seen)
-                    return ClassRule(tuple(found), evidence, table=table.path, key=key, keyed=number, value=column)
+            for column, confidence in _candidates(table, naming, values):
+                told = table.of(naming, values, column)
+                names = tuple(sorted({value for value in told if value}))
+                seen = f"{table.path}: column {naming.column!r} names the images, column {column!r} has {len(names)} values"
+                evidence = Evidence("classes", "table", confidence, seen)
+                some = len(told) != len(set(values)) or not all(told)
+                return ClassRule(names, evidence, None, table, naming, number, column, some=some)
     return None
+
+
+def _candidates(table: Table, naming: Naming, values: Sequence[str]) -> list[tuple[str, float]]:
+    """Columns that may say a class, with how sure that is: called like one; the only other; the only one with few words."""
+    others = [name for name in table.columns if name != naming.column and _is_told(table.of(naming, values, name))]
+    called = [(name, 0.7) for name in others if set(name.lower().replace("_", " ").split()) & _CLASS_COLUMNS]
+    if called:
+        return called
+    few = [name for name in others if _repeats(table.of(naming, values, name))]
+    if table.headless:
+        wordy = [name for name in few if all(len(cell) > 1 and cell.isalpha() for cell in table.of(naming, values, name) if cell)]
+        return [(name, 0.4) for name in wordy] if len(wordy) == 1 else []
+    return [(name, 0.5) for name in few] if len(table.columns) == 2 else []
+
+
+def _is_told(cells: Sequence[str]) -> bool:
+    """Whether cells have few values, and none that is a path."""
+    found = {cell for cell in cells if cell}
+    return 2 <= len(found) <= _MOST_CLASSES and not any("/" in cell and "." in cell for cell in found)
+
+
+def _repeats(cells: Sequence[str]) -> bool:
+    found = [cell for cell in cells if cell]
+    return len(set(found)) < len(found)

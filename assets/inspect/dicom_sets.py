@@ -34,6 +34,7 @@ class Seen:
         modality: E.g. `CT`.
         patient: Its PatientID; used to find the folder of a patient, and not kept.
         structures: Names of its segments or regions.
+        uids: DICOM keyword -> UID of the study, series and instance.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Seen:
     modality: str
     patient: str
     structures: tuple[str, ...]
+    uids: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class DicomSet:
         modalities: Of the images, most frequent first.
         structures: Names of outlined structures.
         outlined: Whether there are segmentations or structure sets.
+        share: Share of the patients seen that have one.
+        seen: Headers that were read.
         classes: Folders that name a class.
         subjects: What `{subject}` reads in every path.
         paths: All instances, as their names suggest.
@@ -72,6 +76,8 @@ class DicomSet:
     paths: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     unknown: tuple[Unknown, ...]
+    share: float = 1.0
+    seen: tuple[Seen, ...] = ()
 
 
 def dicom_set(root: Path, paths: Sequence[str]) -> DicomSet | None:
@@ -106,7 +112,19 @@ def dicom_set(root: Path, paths: Sequence[str]) -> DicomSet | None:
         tuple(paths),
         tuple(evidence),
         tuple(unknown),
+        _share(seen) if len(_folders(paths)) <= MOST_OPENED else 1.0,
+        tuple(seen),
     )
+
+
+def _share(seen: Sequence[Seen]) -> float:
+    """Share of the patients with images that have something outlined."""
+    imaged = {one.patient for one in seen if one.kind == "image"}
+    return len(imaged & {one.patient for one in seen if one.kind in _OUTLINES}) / max(1, len(imaged))
+
+
+def _folders(paths: Sequence[str]) -> set[str]:
+    return {str(PurePosixPath(path).parent) for path in paths}
 
 
 def _class_folders(paths: Sequence[str]) -> ClassRule | None:
@@ -162,7 +180,13 @@ def _headers(root: Path, paths: Iterable[str]) -> Iterable[Seen]:
             structures = tuple(item.text(keyword) for found, keyword in items for item in found)
         except BadInputError:
             continue
-        yield Seen(path, named.kind, named.key.modality, named.patient_id, structures)
+        uids = (
+            ("SOPInstanceUID", named.sop_uid),
+            ("SeriesInstanceUID", named.key.series_uid),
+            ("StudyInstanceUID", named.key.study_uid),
+            ("PatientID", named.patient_id),
+        )
+        yield Seen(path, named.kind, named.key.modality, named.patient_id, structures, uids)
 
 
 def _patient_level(paths: Sequence[str], seen: Sequence[Seen]) -> tuple[int, list[Evidence], list[Unknown]]:

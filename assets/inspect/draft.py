@@ -9,9 +9,11 @@ from typing import Any
 
 import yaml
 
+from assets.inspect.classes import ClassRule
 from assets.inspect.dicom_sets import DicomSet
 from assets.inspect.inspection import Inspection
 from assets.inspect.layout import Plan, Source
+from assets.inspect.objects import ObjectRule
 from assets.inspect.patterns import endings_apart, regex_of
 from assets.inspect.roles import Part
 from assets.spec import DatasetSpec
@@ -69,14 +71,8 @@ def _dicom_classes(found: Inspection) -> dict[str, Any]:
     rule = found.classes
     if rule is None:
         return {}
-    if rule.table:
-        match = ("{subject}", "{stem}")[rule.keyed or 0]
-        return {
-            "classes": {
-                "names": list(rule.names),
-                "table": {"file": rule.table, "key": rule.key, "match": match, "value": rule.value},
-            }
-        }
+    if rule.table is not None:
+        return {"classes": _class_table(rule, ("{subject}", "{stem}")[rule.keyed])}
     return {"classes": {"names": list(rule.names), "field": "{folder}"}}
 
 
@@ -84,6 +80,8 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
     layout: dict[str, Any] = {"subject": instances.subject}
     if instances.scan:
         layout["scan"] = instances.scan
+    if found.objects is not None and found.objects.tags:
+        layout["tags"] = dict(found.objects.tags)
     path: Any = list(instances.patterns) if len(instances.patterns) > 1 else instances.patterns[0]
     layout["series"] = {"instance": {"path": path, "header": {"Modality": "|".join(sorted(instances.modalities))}}}
     others = [part for part in found.parts if set(part.group.paths) - set(instances.paths)]
@@ -148,16 +146,11 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
     rule = found.classes
     if rule is None:
         return {}
-    if rule.table and rule.keyed is not None:
-        variable = planned.reference.group.variables[rule.keyed]
-        subject = next(s for s in planned.series[0].where if s.field == "subject")
-        match = "{subject}" if subject.start in variable.at else "{stem}"
-        return {
-            "classes": {
-                "names": list(rule.names),
-                "table": {"file": rule.table, "key": rule.key, "match": match, "value": rule.value},
-            }
-        }
+    if rule.table is not None:
+        variables = planned.reference.group.variables
+        own = variables[rule.keyed].at if rule.keyed < len(variables) else ()
+        field = next((s.field for s in planned.series[0].where if s.start in own and s.end - s.start == 1), "stem")
+        return {"classes": _class_table(rule, f"{{{field}}}")}
     values = planned.reference.group.variables[rule.variable or 0].distinct
     told = {value: name for value, name in zip(values, rule.names, strict=True) if value != name}
     if not planned.class_field:
@@ -167,11 +160,28 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
     return {"classes": {"names": list(rule.names), "field": planned.class_field} | ({"values": told} if told else {}) | some}
 
 
+def _class_table(rule: ClassRule, match: str) -> dict[str, Any]:
+    if rule.table is None or rule.naming is None:
+        raise ValueError("a rule of classes in a table names the table")
+    table: dict[str, Any] = {"file": rule.table.path, "key": rule.naming.column, "value": rule.value}
+    table["match"] = rule.naming.before + match + rule.naming.behind
+    if rule.table.each:
+        table["each"] = rule.table.each
+    elif rule.table.separator != ",":
+        table["separator"] = rule.table.separator
+    if rule.table.headless:
+        table["columns"] = list(rule.table.columns)
+    return {"names": list(rule.names), "table": table} | ({"missing": "none"} if rule.some else {})
+
+
 def _objects(found: Inspection) -> dict[str, Any]:
     rule = found.objects
     if rule is None:
         return {}
-    content: dict[str, Any] = {"file": rule.files or rule.table.path, rule.how: list(rule.columns)}
+    if rule.table is None:
+        return _marked(rule)
+    files = list(rule.files) or [rule.table.path]
+    content: dict[str, Any] = {"file": files if len(files) > 1 else files[0], rule.how: list(rule.columns)}
     if not rule.files:
         content["key"] = rule.key
     if label := next((name for name in rule.table.columns if name.lower() in ("class", "label", "category")), ""):
@@ -181,6 +191,17 @@ def _objects(found: Inspection) -> dict[str, Any]:
     if rule.table.separator != ",":
         content["separator"] = rule.table.separator
     return {"objects": content}
+
+
+def _marked(rule: ObjectRule) -> dict[str, Any]:
+    """Objects in other files than tables, and the labels that their names become."""
+    content: dict[str, Any] = {"file": rule.files[0], "format": rule.how}
+    if rule.key:
+        content |= {"key": rule.key, "match": f"{{{rule.tags[0][0]}}}"}
+    if rule.names:
+        content["labels"] = {name: name for name in rule.names}
+    labels = {"labels": dict(enumerate(rule.names, start=1))} if rule.names else {}
+    return {**labels, "objects": content}
 
 
 def as_spec(found: Inspection, slug: str) -> DatasetSpec:

@@ -7,24 +7,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.inspect import classes as class_rules
+from assets.inspect import dicom_marks, merging, objects
 from assets.inspect import labels as label_rules
-from assets.inspect import merging, objects
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.formats import IMAGES
 from assets.inspect.grouping import Group, gathered
 from assets.inspect.listing import list_folder
+from assets.inspect.marks import marked_in
 from assets.inspect.modality import modality
 from assets.inspect.peek import Opener
 from assets.inspect.plan import Plan, plan
 from assets.inspect.roles import Part, by_name, checked
 from assets.inspect.roots import roots
 from assets.inspect.stems import by_stem
-from assets.inspect.tables import Table, read_tables
+from assets.inspect.tables import Table, read_lists, read_tables
 from assets.inspect.task import task
 from assets.inspect.unmasked import beside
 from assets.templates import stem
 
+_FEW = 0.5
+"""Share of patients with outlines below which these are not what the set is for."""
 _MOST_PARTS = 60
 """Groups that are looked into, the largest first; a folder with more shapes of names than that has no plain layout."""
 
@@ -74,7 +77,10 @@ def inspect_folder(root: Path) -> Inspection:
     groups, junk = gathered(listing.paths)
     opener = Opener(root)
     parts = [checked(part, opener) for part in _merged(groups)[:_MOST_PARTS]]
-    tables = list(read_tables(root, (path for part in parts if part.role == "table" for path in part.group.paths)))
+    tables = [
+        *read_tables(root, (path for part in parts if part.role == "table" for path in part.group.paths)),
+        *read_lists(root, (path for part in parts if part.role == "text" for path in part.group.paths[:2])),
+    ]
     unknown = [Unknown("files", why) for why in listing.left_out]
     evidence: list[Evidence] = []
     instances = _dicom(root, parts)
@@ -114,9 +120,11 @@ def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> In
         evidence.append(Evidence("labels", f"{len(names)} names", 0.8, "names of segments or regions; ids are ours"))
     columns = [instances.subjects, tuple(stem(path.rpartition("/")[2]) for path in instances.paths)]
     marked = None if instances.outlined else objects.from_tables(columns, tables)
-    rule = None if instances.outlined or marked else instances.classes or class_rules.from_tables(columns, tables)
+    marked = marked or dicom_marks.in_reports(found.root, instances) or dicom_marks.in_files(found.root, instances, found.parts)
+    rule = None if marked else class_rules.from_tables(columns, tables)
+    rule = rule if instances.outlined else rule or (None if marked else instances.classes)
     evidence += [answer.evidence for answer in (marked, rule) if answer is not None]
-    told = marked.table.columns[marked.key] if marked else ()
+    told = marked.table.columns[marked.key] if marked and marked.table else ()
     instances = spoken_of(instances, frozenset(told)) if told else instances
     return replace(
         found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=instances.unknown
@@ -158,6 +166,7 @@ def _columns(part: Part) -> list[tuple[str, ...]]:
 def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener) -> Inspection:
     """With labels, classes and objects."""
     marked = objects.from_tables(_columns(planned.reference), tables) or _beside(found, planned, tables)
+    marked = marked or _marked_beside(found, planned)
     evidence: list[Evidence] = []
     unknown: list[Unknown] = []
     names: dict[int, str] = {}
@@ -188,7 +197,19 @@ def _beside(found: Inspection, planned: Plan, tables: list[Table]) -> objects.Ob
             continue
         how, columns, diameter = told
         seen = f"a table beside every image, with columns {', '.join(columns)}: {part.group.shape}"
-        return objects.ObjectRule(table, "", how, columns, diameter, Evidence("objects", how, 0.8, seen), text)
+        files = (text, *objects.agreed(planned.reference.group.paths, text, found.parts))
+        return objects.ObjectRule(table, "", how, columns, diameter, Evidence("objects", how, 0.8, seen), files)
+    return None
+
+
+def _marked_beside(found: Inspection, planned: Plan) -> objects.ObjectRule | None:
+    """Files of marked objects that lie beside every image."""
+    for part in found.parts:
+        marked = marked_in(found.root, part.group.paths) if part.role == "text" else None
+        if marked is not None and (text := beside(planned, part)):
+            seen = f"a file beside every image marks objects: {part.group.shape}"
+            evidence = Evidence("objects", marked.format, 0.8, seen)
+            return objects.ObjectRule(None, "", marked.format, (), "", evidence, (text,), marked.names)
     return None
 
 
@@ -215,11 +236,14 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
 
 def _task(found: Inspection) -> Evidence | Unknown:
     if found.dicom is not None:
-        return task(masks=found.dicom.outlined, boxes=found.objects is not None, classes=found.classes is not None)
+        if found.dicom.outlined and found.dicom.share < _FEW:
+            seen = f"{found.dicom.share:.0%} of the patients have outlines, and nothing else tells a task"
+            return Unknown("task", seen)
+        return task(masks=found.dicom.outlined, boxes=found.objects is not None, classes=found.classes)
     labels = found.plan.labels if found.plan is not None else ()
     own = any(source.part is not found.plan.reference for source in labels) if found.plan is not None else False
     boxes = found.objects is not None
-    return task(masks=bool(labels) and (own or not boxes), boxes=boxes, classes=found.classes is not None)
+    return task(masks=bool(labels) and (own or not boxes), boxes=boxes, classes=found.classes)
 
 
 def _texts(root: Path, parts: Sequence[Part]) -> list[str]:

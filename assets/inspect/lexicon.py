@@ -28,6 +28,9 @@ OCCASION = words_of("""
     """)
 """A number behind such a word names one of several images of somebody."""
 
+AGREED = words_of("consensus agreed final adjudicated merged majority combined")
+"""What several readers came to, where each of them has a file of his own."""
+
 SHARES = words_of("fold folds part parts batch shard chunk subset group set archive")
 """A number behind such a word, in a folder, says which share of the files lies there."""
 

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assets.inspect.evidence import Evidence
+from assets.inspect.lexicon import AGREED
+from assets.inspect.roles import Part
 from assets.inspect.tables import Table
+from assets.inspect.tokens import words
+from assets.templates import stem
 
 _CORNERS = (
     ("xmin", "ymin", "xmax", "ymax"),
@@ -23,22 +27,26 @@ class ObjectRule:
     """How objects are marked.
 
     Attributes:
-        table: The table.
+        table: The table; None where other files mark the objects.
         key: Column that names the image.
-        how: `corners`, `origin_size` or `centre_lps_mm`.
+        how: `corners`, `origin_size` or `centre_lps_mm`, or the format of other files.
         columns: Columns with the coordinates.
         diameter: Column with the diameter, for spheres.
         evidence: Why.
-        files: Pattern of one table per image; empty where one table speaks of all.
+        files: Patterns of one file per image; none where one table speaks of all.
+        names: What the objects are called, where other files than tables say it.
+        tags: Field of a pattern -> DICOM keyword that says it.
     """
 
-    table: Table
+    table: Table | None
     key: str
     how: str
     columns: tuple[str, ...]
     diameter: str
     evidence: Evidence
-    files: str = ""
+    files: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    tags: tuple[tuple[str, str], ...] = ()
 
 
 def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ObjectRule | None:
@@ -71,3 +79,22 @@ def coordinates(table: Table) -> tuple[str, tuple[str, ...], str] | None:
                     continue
                 return how, tuple(plain[name] for name in names), diameter
     return None
+
+
+def agreed(images: Sequence[str], pattern: str, parts: Sequence[Part]) -> list[str]:
+    """The pattern of files that say what several readers agreed on, for images that have no file of the usual name.
+
+    Args:
+        images: The images.
+        pattern: Of the usual files, which are called like the images.
+        parts: Groups of files.
+    """
+    ending = pattern[len(stem(pattern)) :]
+    tables = {path for part in parts if part.role == "table" for path in part.group.paths}
+    behind: set[str] = set()
+    for image in images:
+        whole = image[: len(image) - len(image.rpartition("/")[2]) + len(stem(image.rpartition("/")[2]))]
+        if whole + ending not in tables:
+            own = [path[len(whole) : -len(ending)] for path in tables if path.startswith(whole) and path.endswith(ending)]
+            behind |= {text for text in own if set(words(text)) & AGREED and not text[0].isalnum()}
+    return [pattern[: -len(ending)] + text + ending for text in sorted(behind)]

@@ -1,16 +1,35 @@
-"""Tables that come with a dataset, as far as is needed to know what they speak of."""
+"""Tables that come with a dataset, as far as is needed to know what they speak of: CSV, workbooks, lists in JSON, and text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import fastexcel
 import polars as pl
 
-MOST_TABLES, MOST_ROWS, MOST_BYTES = 12, 5000, 50 << 20
+MOST_TABLES, MOST_ROWS, MOST_BYTES, MOST_COLUMNS = 12, 5000, 50 << 20, 60
+_MOST_TEXT = 1 << 22
 _ENOUGH = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How a column names images.
+
+    Attributes:
+        column: The column.
+        before: What stands in every cell before what the image's path says.
+        behind: What stands behind it.
+    """
+
+    column: str
+    before: str = ""
+    behind: str = ""
 
 
 @dataclass(frozen=True)
@@ -21,11 +40,15 @@ class Table:
         path: The file.
         columns: Name -> cells as text.
         separator: Between columns.
+        each: Where the rows stand in a JSON file; empty for other files.
+        headless: Whether the columns have no names, so that these are numbers.
     """
 
     path: str
     columns: dict[str, tuple[str, ...]]
     separator: str
+    each: str = ""
+    headless: bool = False
 
     def column_equal_to(self, values: Iterable[str]) -> str | None:
         """The column that holds most of the values, if there is one; one with many values before one with few."""
@@ -37,6 +60,34 @@ class Table:
                 return column
         return None
 
+    def naming(self, values: Iterable[str]) -> Naming | None:
+        """The column whose cells are the values, or the values with the same text before and behind each."""
+        wanted = set(values)
+        if (column := self.column_equal_to(wanted)) is not None:
+            return Naming(column)
+        for column, cells in self.columns.items():
+            if len(wanted) > 1 and self.each and (found := _around(column, cells, wanted)) is not None:
+                return found
+        return None
+
+    def of(self, naming: Naming, values: Iterable[str], column: str) -> list[str]:
+        """What a column says in the rows that name one of the values."""
+        keys = {naming.before + value + naming.behind for value in values}
+        rows = zip(self.columns[naming.column], self.columns[column], strict=True)
+        return [cell for key, cell in rows if key in keys]
+
+
+def _around(column: str, cells: Sequence[str], wanted: set[str]) -> Naming | None:
+    first = next((cell for cell in cells if cell), "")
+    inside = max((value for value in wanted if value in first), key=len, default="")
+    if not inside:
+        return None
+    before, _, behind = first.rpartition(inside)
+    fitting = {before + value + behind for value in wanted} & set(cells)
+    if len(fitting) < max(2, _ENOUGH * min(len(wanted), len(set(cells)))):
+        return None
+    return Naming(column, before, behind)
+
 
 def read_tables(root: Path, paths: Iterable[str]) -> Iterator[Table]:
     """The first rows of the first tables; those that are none are left out."""
@@ -46,6 +97,51 @@ def read_tables(root: Path, paths: Iterable[str]) -> Iterator[Table]:
         table = _read(root, path)
         if table is not None and len(table.columns) > 1:
             yield table
+
+
+def read_lists(root: Path, paths: Iterable[str]) -> Iterator[Table]:
+    """Lists of alike entries in the first JSON files, and lines of alike cells in the first texts."""
+    for path in list(paths)[:MOST_TABLES]:
+        try:
+            if (root / path).stat().st_size > _MOST_TEXT:
+                continue
+            text = (root / path).read_text(encoding="utf-8-sig", errors="replace")
+            content = json.loads(text) if path.lower().endswith(".json") else None
+        except (OSError, ValueError, RecursionError):
+            continue
+        yield from _lists(path, content) if content is not None else _lines(path, text)
+
+
+def _lists(path: str, content: Any) -> Iterator[Table]:
+    found = {"[]": content} if isinstance(content, list) else {}
+    if isinstance(content, dict):
+        found = {f"{name}[]": value for name, value in content.items() if isinstance(value, list) and name.isidentifier()}
+    for each, entries in found.items():
+        rows = [entry for entry in entries[:MOST_ROWS] if isinstance(entry, dict)]
+        names = [name for name in (rows[0] if rows else ()) if all(_is_cell(row.get(name)) for row in rows)]
+        if len(names) > 1 and len(rows) == len(entries[:MOST_ROWS]):
+            yield Table(path, {name: tuple(_cell(row.get(name)) for row in rows) for name in names}, ",", each)
+
+
+def _is_cell(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _lines(path: str, text: str) -> Iterator[Table]:
+    """The lines of a text as a table without names of columns, where most of them have several cells."""
+    lines = [line.strip() for line in text.splitlines()[:MOST_ROWS] if line.strip()]
+    for separator in ("\t", ";", ",", " "):
+        rows = [line.split(separator) for line in lines if separator in line]
+        if rows and len(rows) >= 0.5 * len(lines):
+            width = min(MOST_COLUMNS, max(Counter(map(len, rows)).items(), key=lambda entry: (entry[1], entry[0]))[0])
+            cells = [[*row, *[""] * width][:width] for row in rows]
+            columns = {f"column {n + 1}": tuple(row[n].strip() for row in cells) for n in range(width)}
+            yield Table(path, columns, separator, headless=True)
+            return
 
 
 def _read(root: Path, path: str) -> Table | None:

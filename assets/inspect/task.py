@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 
 
-def task(*, masks: bool, boxes: bool, classes: bool) -> Evidence | Unknown:
-    """Segmentation where label maps belong to images, else detection where a table marks objects, else classification."""
+def task(*, masks: bool, boxes: bool, classes: ClassRule | None) -> Evidence | Unknown:
+    """Segmentation where label maps belong to images, else detection where objects are marked, else classification.
+
+    A table with two columns, of which one names the image and the other a class, is made for classification; label maps beside it
+    leave the task open. A table of many columns, such as clinical data, is not.
+    """
     if boxes and not masks:
         return Evidence("task", "detection", 0.8, "objects are marked by coordinates, and there are no label maps")
+    if masks and classes is not None and classes.table is not None and len(classes.table.columns) == 2:
+        return Unknown("task", f"there are label maps, and {classes.table.path} has nothing but a class for everybody")
     if masks:
         return Evidence("task", "segmentation", 0.9, "label maps belong to the images")
-    if classes:
+    if classes is not None:
         return Evidence("task", "classification", 0.8, "images have classes, and there are no label maps")
     return Unknown("task", "no label maps, no marked objects and no classes were recognised")

@@ -66,11 +66,10 @@ def _unclassed(part: Part, where: Sequence[Stretch], others: Sequence[Part]) -> 
             continue
         slashes = [n for n, token in enumerate(group.rows[0][: group.name_at - 1]) if token.text == "/"]
         start, end = slashes[-1] + 1 if slashes else 0, len(group.rows[0]) - bool(group.ending)
+        own = [Stretch("subject", start, end)]
         if any(stretch.field == "scan" for stretch in where):
-            own = (Stretch("subject", start, group.name_at - 1), Stretch("scan", group.name_at, end))
-        else:
-            own = (Stretch("subject", start, end),)
-        found.append((other, own))
+            own = [Stretch("subject", start, group.name_at - 1), Stretch("scan", group.name_at, end)]
+        found.append((other, tuple(own)))
     return tuple(found)
 
 
