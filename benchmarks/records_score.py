@@ -31,7 +31,7 @@ from assets.benchmark.mdsbench.truth import parse_truth
 from assets.inspect.draft import as_spec
 from assets.inspect.inspection import inspect_folder
 from assets.mds.score import largest_losses
-from assets.raw import SYNTHETIC_MARKER
+from assets.raw import SYNTHETIC_MARKER, RawDataMissingError, discover
 from assets.spec import DatasetSpec
 from assets.strategies.candidate import CandidateError, make_candidate
 from assets.strategies.place import Place, PlaceError, place_of
@@ -112,8 +112,11 @@ def by_draft(root: Path, row: Row, folder: Path, truth: Truth) -> Scored:
     shutil.copytree(root, raw, ignore=lambda _, names: {name for name in names if name in ("VLM", SYNTHETIC_MARKER)})
     try:
         place = place_of(raw)
-        return scored(as_spec(inspect_folder(place.raw), "draft"), place, folder / "drafted", truth)
-    except (ValueError, PlaceError) as error:
+        draft = as_spec(inspect_folder(place.raw), "draft")
+        if "" in discover(draft, place.raw).subjects:
+            return scored(None, None, folder, truth, "the draft names a subject without a name")
+        return scored(draft, place, folder / "drafted", truth)
+    except (ValueError, PlaceError, RawDataMissingError) as error:
         return scored(None, None, folder, truth, " ".join(str(error).split())[:200])
 
 
