@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from assets.inspect.evidence import Evidence
 from assets.inspect.grouping import Variable
-from assets.inspect.lexicon import words_of
+from assets.inspect.lexicon import IMAGE, MASK, OCCASION, PERSON, SHARES, words_of
 from assets.inspect.roles import Part
+from assets.inspect.subjects import word_before
 from assets.inspect.tables import Naming, Table
 
 _MOST_CLASSES = 30
@@ -58,6 +59,20 @@ def from_names(part: Part) -> ClassRule | None:
             names = tuple(prefix + value for value in variable.distinct)
             seen = f"few numbered folders hold many images each: {', '.join(names[:6])}"
             return ClassRule(names, Evidence("classes", "field", 0.5, seen), variable=number)
+    return _flag(part)
+
+
+def _flag(part: Part) -> ClassRule | None:
+    """A 0 or 1 behind a word in names that differ without it, as in `ID_17_CONTRAST_1`."""
+    group = part.group
+    for number, variable in enumerate(group.variables):
+        before = word_before(group, variable)
+        if set(variable.distinct) != {"0", "1"} or not before or before & (OCCASION | PERSON | SHARES | IMAGE | MASK):
+            continue
+        others = [v.values for v in group.variables if v is not variable and v.kind != "split"]
+        if others and len(set(zip(*others, strict=True))) == len(group.paths):
+            seen = f"names say 0 or 1 behind {' '.join(sorted(before))}: {group.shape}"
+            return ClassRule(variable.distinct, Evidence("classes", "field", 0.45, seen), variable=number)
     return None
 
 

@@ -18,7 +18,7 @@ from assets.inspect.marks import marked_in
 from assets.inspect.modality import modality
 from assets.inspect.peek import Opener
 from assets.inspect.plan import Plan, plan
-from assets.inspect.roles import Part, by_name, checked
+from assets.inspect.roles import Part, by_name, checked, readable
 from assets.inspect.roots import roots
 from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_lists, read_tables
@@ -76,7 +76,7 @@ def inspect_folder(root: Path) -> Inspection:
     listing = list_folder(root)
     groups, junk = gathered(listing.paths)
     opener = Opener(root)
-    parts = [checked(part, opener) for part in _merged(groups)[:_MOST_PARTS]]
+    parts = [checked(part, opener) for whole in _merged(groups)[:_MOST_PARTS] for part in readable(whole, opener)]
     tables = [
         *read_tables(root, (path for part in parts if part.role == "table" for path in part.group.paths)),
         *read_lists(root, (path for part in parts if part.role == "text" for path in part.group.paths[:2])),

@@ -34,6 +34,9 @@ AGREED = words_of("consensus agreed final adjudicated merged majority combined")
 SHARES = words_of("fold folds part parts batch shard chunk subset group set archive")
 """A number behind such a word, in a folder, says which share of the files lies there."""
 
+TIMES = words_of("pre post before after baseline followup early late first second")
+"""When something was taken: several images of somebody rather than classes."""
+
 SEQUENCES = words_of("""
     t1 t2 t1w t2w t1c t1ce t1gd t1n t2f flair adc dwi swi pd pdw bold dti ct cta ctp ncct pet suv mr mri mra tof cect cet1
     hrt2 cet b0 dce uni inv1 inv2 he ihc zmap

@@ -1,11 +1,10 @@
-"""Files beside images that mark objects: Pascal VOC in XML, polygons as Supervisely exports them, and DICOM reports with regions."""
+"""Files beside images that mark objects: Pascal VOC in XML, polygons as Supervisely exports them, DICOM reports with regions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +99,11 @@ def glob_of(paths: Iterable[str]) -> str:
 def _common(names: Sequence[str]) -> str:
     if len(set(names)) == 1:
         return names[0]
-    front = commonprefix(list(names)).rstrip("0123456789.")
-    back = commonprefix([name[len(front) :][::-1] for name in names])[::-1]
+    front = _beginning(names).rstrip("0123456789.")
+    back = _beginning([name[len(front) :][::-1] for name in names])[::-1]
     return f"{front}*{back if back.startswith('.') else ''}"
+
+
+def _beginning(texts: Sequence[str]) -> str:
+    shortest = min(texts, key=len)
+    return shortest[: next((n for n in range(len(shortest)) if len({text[n] for text in texts}) > 1), len(shortest))]

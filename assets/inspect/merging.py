@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from assets.inspect.formats import IMAGES, family
 from assets.inspect.grouping import Group, freed, merged, shape_of
-from assets.inspect.lexicon import IMAGE, MASK, SEQUENCES
+from assets.inspect.lexicon import IMAGE, MASK, SEQUENCES, TIMES
 from assets.inspect.roles import Part
 from assets.inspect.tokens import Token, words
 
-_RESERVED = MASK | IMAGE | SEQUENCES
+_RESERVED = MASK | IMAGE | SEQUENCES | TIMES
 
 
 def structures(parts: Sequence[Part]) -> list[Part]:
@@ -115,7 +115,7 @@ def _says_sequence(group: Group, level: int) -> bool:
 
 def _reserved(group: Group, level: int) -> frozenset[str]:
     """Words that are no class: stains may be, in the inmost folders of pictures; kinds of acquisition of a volume never are."""
-    return IMAGE | MASK if level == 0 and group.family == "picture" else _RESERVED
+    return IMAGE | MASK | TIMES if level == 0 and group.family == "picture" else _RESERVED
 
 
 def _may_be_class(group: Group, level: int, reserved: frozenset[str]) -> bool:

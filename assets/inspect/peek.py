@@ -55,6 +55,11 @@ class Peek:
         return self.values is None and self.low == 0 and 0.5 < self.high <= 1
 
     @property
+    def is_share(self) -> bool:
+        """Whether all its values lie between 0 and 1, and some within."""
+        return self.values is None and self.low >= 0 and 0 < self.high <= 1
+
+    @property
     def is_mask(self) -> bool:
         """Whether it holds few whole numbers, 0 among them."""
         return self.values is not None and len(self.values) > 1 and self.values[0] == 0

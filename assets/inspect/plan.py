@@ -145,5 +145,5 @@ def _label_sources(pair: Pair, reference: Part, fields: Mapping[str, list[int]])
         return [Source("structures", mask, tuple(where))] if where and not extra(pair) else []
     sources = split_series(mask, own)
     names = ["mask"] if len(sources) == 1 else [f"mask_{plain(source.part.name)}" for source in sources]
-    level = 0.5 if any(peek.is_probability for peek in mask.peeks) else None
+    level = 0.5 if any(peek.is_probability or peek.is_share for peek in mask.peeks) else None
     return [replace(source, name=name, at_least=level) for source, name in zip(sources, names, strict=True)]

@@ -9,10 +9,12 @@ from typing import Literal
 
 from assets.inspect.evidence import Evidence
 from assets.inspect.formats import IMAGES
-from assets.inspect.grouping import Group
+from assets.inspect.grouping import Group, split_by
 from assets.inspect.lexicon import IMAGE, MASK
 from assets.inspect.peek import Opener, Peek
 from assets.inspect.tokens import words
+
+_FEW_VALUES = 16
 
 Role = Literal["image", "mask", "structures", "table", "text", "other"]
 
@@ -88,9 +90,32 @@ def checked(part: Part, opener: Opener) -> Part:
     read = [peek for peek in peeks if not peek.trouble]
     if not read:
         return part if not peeks else replace(part, role="other", evidence=(_unread(peeks[0], part),))
+    if part.role == "image" and _mask_in_folder(part, read):
+        part = replace(part, role="mask")
     if part.role == "image" or part.group.family == "dicom":
         return part
     return _as_mask(part, read)
+
+
+def _mask_in_folder(part: Part, read: Sequence[Peek]) -> bool:
+    """Whether files that are called like images lie in a folder of label maps and hold what label maps do."""
+    folders = _folder_words(part.group)
+    few = all(peek.is_mask and len(peek.values or ()) <= _FEW_VALUES for peek in read)
+    return few and part.class_at is None and len(folders) > 1 and bool(folders[1] & MASK)
+
+
+def readable(part: Part, opener: Opener) -> list[Part]:
+    """The part without those parts of an official split whose first file cannot be read, and these apart."""
+    split = next((v for v in part.group.variables if v.kind == "split"), None)
+    if split is None or part.role not in ("image", "mask") or part.group.family in ("video", "dicom"):
+        return [part]
+    shares = split_by(part.group, split)
+    peeks = {name: opener.peek(share.paths[0]) for name, share in shares.items()}
+    spoiled = {name for name, peek in peeks.items() if peek is not None and peek.trouble}
+    if not spoiled or len(spoiled) == len(shares):
+        return [part]
+    kept = Group(tuple(row for name, share in shares.items() if name not in spoiled for row in share.rows))
+    return [replace(part, group=kept), *(Part(shares[name], "other") for name in sorted(spoiled))]
 
 
 def _as_mask(part: Part, read: Sequence[Peek]) -> Part:
@@ -100,7 +125,7 @@ def _as_mask(part: Part, read: Sequence[Peek]) -> Part:
         shown = next((peek.values for peek in read if peek.is_mask), (0,))
         seen = f"names say so, and {first} holds few whole numbers: {_few(shown or ())}"
         return replace(part, evidence=(Evidence("role", part.role, 0.95, seen),))
-    if part.role == "mask" and all(peek.is_probability for peek in read):
+    if part.role == "mask" and all(peek.is_probability or peek.is_share for peek in read):
         seen = f"names say so, and {first} holds values from 0 to 1, taken for probabilities"
         return replace(part, evidence=(Evidence("role", "mask", 0.6, seen),))
     if all(peek.arrays or (peek.values is None and math.isnan(peek.low)) for peek in read):

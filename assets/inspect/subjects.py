@@ -41,10 +41,10 @@ def who(group: Group, keys: Sequence[int]) -> Who:
     """
     if not keys:
         return Who((), (), unknown=Unknown("layout.subject", "nothing in the names varies that could be a person"))
-    shares = [n for n in keys if _is_folder(group, group.variables[n]) and _word_before(group, group.variables[n]) & SHARES]
+    shares = [n for n in keys if _is_folder(group, group.variables[n]) and word_before(group, group.variables[n]) & SHARES]
     keys = [*(n for n in keys if n not in shares), *shares]
-    named = [n for n in keys if _word_before(group, group.variables[n]) & PERSON]
-    occasions = [n for n in keys if _word_before(group, group.variables[n]) & OCCASION and n not in named]
+    named = [n for n in keys if word_before(group, group.variables[n]) & PERSON]
+    occasions = [n for n in keys if word_before(group, group.variables[n]) & OCCASION and n not in named]
     if named:
         seen = f"the word before it: {group.shape}"
         return Who((named[0],), tuple(n for n in keys if n != named[0]), Evidence("layout.subject", "person", 0.9, seen))
@@ -86,7 +86,7 @@ def _single(group: Group, key: int, *, occasion: bool) -> Who:
     return Who((key,), (), Evidence("layout.subject", "only varying part", 0.7, seen))
 
 
-def _word_before(group: Group, variable: Variable) -> set[str]:
+def word_before(group: Group, variable: Variable) -> set[str]:
     """The words that stand before a variable, wherever it stands, nearest in its folder or name."""
     found: set[str] = set()
     for at in variable.at:
