@@ -96,6 +96,8 @@ def _block(spec: DatasetSpec, content: dict[str, Any], place: Place, task: str, 
         "classes": _classes(spec, content, task),
         "files": _files(spec, task),
     }
+    if spec.people.unit == "image":
+        block["subject_id"] = "{stem}"  # the number in a name is nobody
     if len(spec.layout.series) > 1:
         block["target"] = list(spec.layout.series)
     return block

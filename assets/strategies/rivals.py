@@ -73,7 +73,8 @@ def _doubtful(found: Inspection) -> Iterator[tuple[str, str, AbstractSet[str]]]:
         elif used and sure < _SUREST:
             yield "no label maps", f"the pairing is only {sure:.2f} sure", used
     if found.objects is not None and (sure := _sure(found, "objects")) < _SUREST:
-        yield "no objects", f"the marked objects are only {sure:.2f} sure", _tables_like(found, found.objects.table.path)
+        path = str(getattr(found.objects.table, "path", found.objects.files))
+        yield "no objects", f"the marked objects are only {sure:.2f} sure", _tables_like(found, path)
     if found.classes is not None and found.classes.table and (sure := _sure(found, "classes")) < _SUREST:
         path = str(getattr(found.classes.table, "path", found.classes.table))
         yield "no table of classes", f"the table of classes is only {sure:.2f} sure", _tables_like(found, path)

@@ -12,14 +12,12 @@ from PIL import Image
 Json = dict[str, Any]
 
 
-def write_volume(
-    path: Path, *, mask: bool = False, ids: tuple[int, ...] = (1, 2), shape: tuple[int, int, int] = (9, 8, 5)
-) -> None:
+def write_volume(path: Path, *, mask: bool = False, ids: tuple[int, ...] = (1, 2), seed: int = 7) -> None:
     """Noise from -900 to 900, or a label map with one plane of each id, as NIfTI."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    voxels = np.random.default_rng(7).integers(-900, 900, shape).astype(np.int16)
+    voxels = np.random.default_rng(seed).integers(-900, 900, (9, 8, 5)).astype(np.int16)
     if mask:
-        voxels = np.zeros(shape, np.int16)
+        voxels = np.zeros((9, 8, 5), np.int16)
         for number, value in enumerate(ids):
             voxels[number + 1] = value
     image = nib.Nifti1Image(voxels, np.diag([1.0, 1.0, 2.0, 1.0]))
