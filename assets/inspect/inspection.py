@@ -16,6 +16,7 @@ from assets.inspect.grouping import Group, gathered
 from assets.inspect.listing import list_folder
 from assets.inspect.marks import marked_in
 from assets.inspect.modality import modality
+from assets.inspect.pairing import all_pairs
 from assets.inspect.peek import Opener
 from assets.inspect.plan import Plan, plan
 from assets.inspect.roles import Part, by_name, checked, readable
@@ -23,7 +24,7 @@ from assets.inspect.roots import roots
 from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_lists, read_tables
 from assets.inspect.task import task
-from assets.inspect.unmasked import beside
+from assets.inspect.unmasked import beside, is_twin
 from assets.templates import stem
 
 _FEW = 0.5
@@ -106,11 +107,21 @@ def inspect_folder(root: Path) -> Inspection:
 
 def _dicom(root: Path, parts: Sequence[Part]) -> DicomSet | None:
     """The layout of DICOM instances, where they are most of the images."""
-    images = [part for part in parts if part.group.family in IMAGES]
-    instances = [path for part in images if part.group.family == "dicom" for path in part.group.paths]
+    images = [part for part in parts if part.group.family in IMAGES and part.role in ("image", "mask", "structures")]
+    kept = [part for part in images if part.group.family == "dicom"]
+    instances = [path for part in kept for path in part.group.paths]
     if 2 * len(instances) < sum(len(part.group.paths) for part in images) or not instances:
         return None
+    others = [part for part in images if part not in kept]
+    if any(is_twin(one, other) for one in kept for other in others) or _have_masks(kept, others):
+        return None
     return dicom_set(root, sorted(instances))
+
+
+def _have_masks(instances: Sequence[Part], others: Sequence[Part]) -> bool:
+    """Whether label maps in pictures belong to instances one by one, so that these are read one by one too."""
+    masks = [part for part in others if part.role == "mask" and part.group.family == "picture"]
+    return any(all_pairs(mask, instances) for mask in masks)
 
 
 def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> Inspection:

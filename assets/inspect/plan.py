@@ -92,9 +92,8 @@ def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | No
 def _is_twin(other: Pair, first: Pair, pairs: Sequence[Pair]) -> bool:
     """Whether other images have label maps of their own in the same way, as the sequences of an examination may."""
     new = all(other.image is not pair.image for pair in pairs) and other.mask is not first.mask
-    beside = folder_words(other.mask.group) == folder_words(first.mask.group) and folder_words(other.image.group) == folder_words(
-        first.image.group
-    )
+    sets = [set(folder_words(part.group)) for part in (first.image, other.image, first.mask, other.mask)]
+    beside = sets[0] - sets[1] == sets[2] - sets[3] and sets[1] - sets[0] == sets[3] - sets[2]
     return new and beside and other.mask.role == first.mask.role == "mask" and not extra(other)
 
 

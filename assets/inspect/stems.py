@@ -11,7 +11,7 @@ from assets.inspect.lexicon import SEQUENCES
 from assets.inspect.roles import Part
 from assets.inspect.tokens import Token, words
 
-_ENOUGH, _MOST_STRUCTURES = 0.8, 40
+_ENOUGH, _MOST_STRUCTURES, _MOST_FOLDERS = 0.8, 40, 12
 
 Row = tuple[Token, ...]
 
@@ -23,6 +23,10 @@ class _File:
     folder: Row
     stem: str
     ending: str
+
+    @property
+    def where(self) -> str:
+        return "".join(token.text for token in self.folder)
 
 
 def by_stem(parts: Sequence[Part]) -> list[Part]:
@@ -40,7 +44,38 @@ def by_stem(parts: Sequence[Part]) -> list[Part]:
             if (joined := _joined(image, mask)) is not None:
                 found = [part for part in found if part not in image and part not in mask] + joined
                 break
-    return found
+    return _in_one_folder(found)
+
+
+def _in_one_folder(parts: Sequence[Part]) -> list[Part]:
+    """Joins images of several folders whose label maps lie beside them and are called like them with the same text behind."""
+    chosen = [part for part in parts if part.role in ("image", "mask") and part.class_at is None]
+    images, masks = (_files([part for part in chosen if part.role == role]) for role in ("image", "mask"))
+    stems: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for file in images:
+        stems[file.where, file.ending.lower()].add(file.stem)
+    matched = [(file, _longest(file.stem, stems.get((file.where, file.ending.lower()), set()))) for file in masks]
+    found = [(file, stem) for file, stem in matched if stem]
+    folders = {file.where for file, _ in found}
+    behind = {file.stem[len(stem) :] for file, stem in found}
+    names = [stem for _, stem in found]
+    if not 2 <= len(folders) <= _MOST_FOLDERS or len(behind) > 1 or "" in behind or len(set(names)) < len(names):
+        return list(parts)
+    if len(found) < _ENOUGH * len(masks) or (len({len(part.group.rows) for part in chosen}) == 1 and len(chosen) == 2):
+        return list(parts)
+    own = {(file.where, file.ending.lower()) for file, _ in found}
+    rows = [_rooted(file, file.stem) for file in images if (file.where, file.ending.lower()) in own]
+    labelled = [_rooted(file, stem, file.stem[len(stem) :]) for file, stem in found]
+    taken = {"".join(token.text for token in row) for row in (*rows, *labelled)}
+    kept = [part for part in parts if not set(part.group.paths) <= taken]
+    first = {role: next(part for part in chosen if part.role == role) for role in ("image", "mask")}
+    joined = [replace(first["image"], group=_group(rows)), replace(first["mask"], group=_group(labelled))]
+    return kept + joined
+
+
+def _rooted(file: _File, stem: str, behind: str = "") -> Row:
+    own = (Token(file.where, "root"), Token(stem, "free"))
+    return (*own, *((Token(behind, "word"),) if behind else ()), Token(file.ending, "ending"))
 
 
 def _by_folder(parts: Sequence[Part], role: str) -> Mapping[Hashable, list[Part]]:

@@ -23,6 +23,9 @@ from assets.inspect.lexicon import SPLITS
 from assets.inspect.pairing import all_pairs
 from assets.inspect.patterns import Stretch, pattern, stretches
 from assets.inspect.roles import Part
+from assets.templates import stem
+
+_ENOUGH = 0.8
 
 
 def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan | None:
@@ -41,7 +44,9 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
     template = ""
     if class_number is not None:
         where, template = _with_class(group, where, class_number)
-    alike = [p for p in others if p.group.family == group.family and folder_words(p.group) == folder_words(group)]
+    alike = [
+        p for p in others if is_twin(part, p) or (p.group.family == group.family and folder_words(p.group) == folder_words(group))
+    ]
     named = {stretch.field for stretch in where}
     if class_number is not None and "class" in named:
         fields = {**fields, "class": [class_number]}
@@ -55,6 +60,17 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
         evidence=tuple(a for a in people if isinstance(a, Evidence)),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )
+
+
+def is_twin(part: Part, other: Part) -> bool:
+    """Whether other files are the same pictures in another format: called alike but for the ending."""
+    if other.group.ending.lower() == part.group.ending.lower() or len(other.group.paths) < 2:
+        return False
+    names = [{stem(path.rpartition("/")[2]) for path in one.group.paths} for one in (part, other)]
+    own = [len(one.group.paths) == len(said) for one, said in zip((part, other), names, strict=True)]
+    if not all(own):
+        names = [{stem(path) for path in one.group.paths} for one in (part, other)]
+    return len(names[0] & names[1]) >= _ENOUGH * max(map(len, names))
 
 
 def _unclassed(part: Part, where: Sequence[Stretch], others: Sequence[Part]) -> tuple[tuple[Part, tuple[Stretch, ...]], ...]:
