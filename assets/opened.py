@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assets.chosen import one_plane
+from assets.lie import flipped, flips_of
 from assets.raw.rows import on_disk, row_of
-from assets.spec_layout import FileSource
+from assets.spec_layout import FileSource, SeriesSource
 from assets.templates import stem
-from resources.findings import BadInputError, Code
+from resources.findings import BadInputError, Code, Finding, finding
 from resources.geometry import (
     GRID_TOLERANCE_VOXELS,
     FloatArray,
@@ -23,7 +24,7 @@ from resources.geometry import (
     spacing_mm,
 )
 from resources.ome_metadata import StoredAxes
-from resources.readers.image import RawImage
+from resources.readers.image import RawImage, Slab
 from resources.readers.registry import open_image
 from resources.readers.source import ReadOptions
 
@@ -117,25 +118,46 @@ def open_source(raw_root: Path, path: str, source: FileSource) -> RawImage:
     return image if source.plane is None else one_plane(image, source.plane, path)
 
 
-def open_on_grid(raw_root: Path, path: str, source: FileSource, grid: Opened) -> RawImage:
+def open_on_grid(raw_root: Path, path: str, source: SeriesSource, grid: Opened) -> RawImage:
     """Open an array of a container, which has no geometry, on the grid of another file.
 
     Raises:
-        BadInputError: The file cannot be used, or its stored shape is another.
+        BadInputError: The file cannot be used, its stored shape is another, or it cannot be told which way it lies.
     """
     options = replace(_FROM_LABELS, key=_key(source, path), axes=source.axes)
     image = open_image(raw_root / path, name=path, options=options)
     if image.shape != grid.image.shape:
         detail = f"the array is {image.shape}, but {grid.path}, whose geometry it takes, is {grid.image.shape} as stored"
         raise BadInputError(Code.GRID_MISMATCH, detail, file=path)
+    affine = grid.image.affine_ras_mm
+    if source.lies_as:
+        flips = flips_of(raw_root, path, source.lies_as, source.axes or "xyz", grid.path)
+        affine = flipped(affine, image.shape, flips)
+        if any(flips):
+            against = " and ".join(axis for axis, flip in zip("xyz", flips, strict=True) if flip)
+            detail = (
+                f"{source.key} runs against {grid.path} along {against}, as {source.lies_as} tells; it is laid the way it lies"
+            )
+            image = _remarked(image, finding(Code.REPAIRED, detail, file=path))
     return replace(
         image,
-        affine_ras_mm=grid.image.affine_ras_mm,
+        affine_ras_mm=affine,
         space=grid.image.space,
         third_axis=grid.image.third_axis,
         spacing_known=grid.image.spacing_known,
         findings=(),
     )
+
+
+def _remarked(image: RawImage, remark: Finding) -> RawImage:
+    """The same image, of which something more is said once it has been read."""
+    said: list[Finding] = []
+
+    def stream(bounds: Sequence[tuple[int, int]]) -> Iterator[Slab]:
+        yield from image.stream(bounds)
+        said.extend((*image.stream_findings, remark))
+
+    return replace(image, stream=stream, stream_findings=said)
 
 
 def _key(source: FileSource, path: str) -> str | None:

@@ -124,6 +124,8 @@ class SeriesSource(FileSource):
         channel: Index along the file's fourth axis; None for a plain 3-D image.
         channels: How many channels that file must have; `any` for a file of which one is taken, however many there are.
         grid_of: A label map whose file gives the geometry, for arrays in containers; the shapes must be equal.
+        lies_as: With `grid_of`: another array of the container, with that label map's masks, one per label along its last axis;
+            which way the arrays of the container lie is taken from how the two agree.
         required: Whether a scan without it is an error.
         description: What a person would call such a picture, in a sentence about it.
     """
@@ -131,13 +133,16 @@ class SeriesSource(FileSource):
     channel: int | None = None
     channels: int | Literal["any"] = 1
     grid_of: str | None = None
+    lies_as: str = ""
     required: bool = True
     description: str = ""
 
     @model_validator(mode="after")
-    def _one_of_any(self) -> Self:
+    def _keys_go_together(self) -> Self:
         if self.channels == "any" and self.channel is None:
             raise ValueError("of a file with any number of channels `channel` says which one is taken")
+        if self.lies_as and not self.grid_of:
+            raise ValueError("`lies_as` goes with `grid_of`, the label map that the array agrees with")
         return self
 
 

@@ -27,8 +27,7 @@ _LABELS = range(1, 7)
 def skm_tea(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
     """Patients of the first real numbers, one of each official split, and one scan stored from right to left."""
     top = raw_root / "v1-release"
-    made = [_subject(top, number) for number in sorted(_NUMBERS[:n])]
-    _subject(top, MIRRORED)
+    made = [_subject(top, number) for number in sorted((*_NUMBERS[:n], MIRRORED))]
     names = {f"MTR_{number:03d}": _SPLITS[number] for number in (*_NUMBERS[:n], MIRRORED)}
     for split in ("train", "val", "test"):
         path = top / "annotations/v1.0.0" / f"{split}.json"
