@@ -67,7 +67,7 @@ def _told(raw_root: Path, container: str, key: str, axes: str, label_map: str, _
     if best < LEAST_AGREEMENT or any(dice > MOST_OF_OTHERS for dice, _ in others):
         detail = (
             f"it cannot be told which way its arrays lie: laid on {label_map}, {key} agrees in {best:.0%} of the labelled voxels "
-            f"at best (at least {LEAST_AGREEMENT:.0%} is asked), and in {others[0][0]:.0%} another way (at most {MOST_OF_OTHERS:.0%})"
+            f"at best (at least {LEAST_AGREEMENT:.0%} is asked), in {others[0][0]:.0%} another way (at most {MOST_OF_OTHERS:.0%})"
         )
         raise BadInputError(Code.ORIENTATION_UNKNOWN, detail, file=container)
     return flips
