@@ -11,7 +11,7 @@ import typer
 
 from assets.dataset import Dataset, survey
 from assets.demo import FEWEST_SUBJECTS, RawDataPresentError, make_kits23
-from assets.overview import markdown, overview
+from assets.overview import lines, markdown, overview
 from assets.raw import RawDataMissingError
 from assets.spec import load_catalog
 from orchestration import score
@@ -66,11 +66,7 @@ def list_datasets(
     if as_markdown:
         typer.echo(markdown(catalog), nl=False)
         return
-    content = [overview(spec) for spec in catalog.values()]
-    width = max(len(row["slug"]) for row in content)
-    form = "{slug:<{width}} {modality:<10} {subjects:>6} subjects  {access:<12} {licence:<18} {name}"
-    lines = (form.format(**row, width=width) for row in content)
-    _print(content, lines, as_json=as_json)
+    _print([overview(spec) for spec in catalog.values()], iter(lines(catalog)), as_json=as_json)
 
 
 @app.command()
