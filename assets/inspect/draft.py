@@ -56,6 +56,8 @@ def _layout(found: Inspection, planned: Plan) -> dict[str, Any]:
         layout["scan"] = regex_of(pairs, "scan")
     if others := sorted(named - {"subject", "scan", "label"}):
         layout["fields"] = {name: regex_of(pairs, name) for name in others}
+    if found.rows:
+        layout["rows"] = {re.sub(r"\d+", "*", table): list(columns) for table, columns in found.rows.items()}
     layout["series"] = {source.name: _series(source, len(planned.series)) for source in planned.series}
     if planned.labels:
         layout["labels"] = {source.name: _labels(source, planned) for source in planned.labels}
@@ -116,7 +118,7 @@ def _labels(source: Source, planned: Plan) -> Any:
         more["one_hot"] = True
     if source.of:
         more["of"] = [source.of]
-    if len(planned.labels) > 1:
+    if len(planned.labels) > 1 or planned.few:
         more["required"] = False
     return {"path": text, **more} if more else text
 

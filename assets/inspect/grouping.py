@@ -13,6 +13,7 @@ from assets.inspect.tokens import Token, tokens, words
 from assets.junk import junk_reason
 
 _VARY = ("number", "id", "split", "root", "free")
+_BLANK = (*_VARY, "row")
 PARTED = ("split", "root")
 """Kinds of what says which part of a set a file lies in, and not whose it is."""
 
@@ -94,7 +95,7 @@ class Group:
 
 def shape_of(row: Iterable[Token]) -> tuple[tuple[str, str], ...]:
     """What files of one group have in common."""
-    return tuple((t.kind, "" if t.kind in _VARY else t.text.lower() if t.kind == "ending" else t.text) for t in row)
+    return tuple((t.kind, "" if t.kind in _BLANK else t.text.lower() if t.kind == "ending" else t.text) for t in row)
 
 
 def gathered(paths: Iterable[str]) -> tuple[list[Group], dict[str, str]]:

@@ -21,6 +21,7 @@ from assets.inspect.peek import Opener
 from assets.inspect.plan import Plan, plan
 from assets.inspect.roles import Part, by_name, checked, readable
 from assets.inspect.roots import roots
+from assets.inspect.rows import with_rows
 from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_lists, read_tables
 from assets.inspect.task import task
@@ -47,6 +48,7 @@ class Inspection:
         objects: How objects are marked.
         evidence: What was seen, per field.
         unknown: What could not be told.
+        rows: Tables whose rows are looked at as files, with their columns of pictures.
         junk: Files that are nobody's data, with the reason.
         n_files: How many names were looked at.
     """
@@ -60,6 +62,7 @@ class Inspection:
     objects: objects.ObjectRule | None = None
     evidence: tuple[Evidence, ...] = ()
     unknown: tuple[Unknown, ...] = ()
+    rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
     junk: dict[str, str] = field(default_factory=dict)
     n_files: int = 0
 
@@ -75,7 +78,8 @@ def inspect_folder(root: Path) -> Inspection:
         NotADirectoryError: There is no such folder.
     """
     listing = list_folder(root)
-    groups, junk = gathered(listing.paths)
+    paths, rows = with_rows(root, listing.paths)
+    groups, junk = gathered(paths)
     opener = Opener(root)
     parts = [checked(part, opener) for whole in _merged(groups)[:_MOST_PARTS] for part in readable(whole, opener)]
     tables = [
@@ -102,7 +106,7 @@ def inspect_folder(root: Path) -> Inspection:
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
     for answer in (_task(found), _modality(found, seen, _texts(root, parts))):
         _sort_in(answer, evidence, unknown)
-    return replace(found, evidence=tuple(evidence), unknown=tuple(unknown), junk=junk, n_files=len(listing.paths))
+    return replace(found, evidence=tuple(evidence), unknown=tuple(unknown), rows=rows, junk=junk, n_files=len(listing.paths))
 
 
 def _dicom(root: Path, parts: Sequence[Part]) -> DicomSet | None:
@@ -184,7 +188,7 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     if planned.labels:
         names, answer, planned = _label_names(found, planned, opener)
         _sort_in(answer, evidence, unknown)
-    rule = planned.classes if not planned.labels and marked is None else None
+    rule = planned.classes if (planned.few or not planned.labels) and marked is None else None
     evidence += [answer.evidence for answer in (rule, marked) if answer is not None]
     return replace(
         found, plan=planned, labels=names, classes=rule, objects=marked, evidence=tuple(evidence), unknown=tuple(unknown)
@@ -252,9 +256,16 @@ def _task(found: Inspection) -> Evidence | Unknown:
             return Unknown("task", seen)
         return task(masks=found.dicom.outlined, boxes=found.objects is not None, classes=found.classes)
     labels = found.plan.labels if found.plan is not None else ()
+    if found.plan is not None and found.plan.few:
+        return task(masks=False, boxes=found.objects is not None, classes=found.classes)
     own = any(source.part is not found.plan.reference for source in labels) if found.plan is not None else False
     boxes = found.objects is not None
-    return task(masks=bool(labels) and (own or not boxes), boxes=boxes, classes=found.classes)
+    return task(
+        masks=bool(labels) and (own or not boxes),
+        boxes=boxes,
+        classes=found.classes,
+        share=found.plan.share if found.plan else 1.0,
+    )
 
 
 def _texts(root: Path, parts: Sequence[Part]) -> list[str]:

@@ -63,6 +63,8 @@ class Plan:
         class_field: Template for it.
         binary: Whether label maps hold one structure, as 0 and one other number.
         leave: Whether some images have no label map.
+        share: Of the images that may have a label map, how many have one.
+        few: Whether fewer than half of them have one while all have a class.
         evidence: Why.
         unknown: What could not be told.
     """
@@ -74,6 +76,8 @@ class Plan:
     class_field: str = ""
     binary: bool = False
     leave: bool = False
+    share: float = 1.0
+    few: bool = False
     evidence: tuple[Evidence, ...] = ()
     unknown: tuple[Unknown, ...] = field(default=())
 

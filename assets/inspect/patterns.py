@@ -96,7 +96,8 @@ def pattern(group: Group, where: Sequence[Stretch], whole: Group | None = None) 
             continue
         token = group.rows[0][position].text
         spelled = {row[position].text for row in group.rows}
-        text += "*" if position in varying or len(spelled) > 1 else re.sub(r"[*?{}]", "?", token)
+        varies = position in varying or len(spelled) > 1 or group.rows[0][position].kind == "row"
+        text += "*" if varies else re.sub(r"[*?{}]", "?", token)
         position += 1
     return re.sub(r"\*+", "*", text)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assets.raw.rows import row_of
 from resources.findings import BadInputError, Code
 from resources.readers.arrays import ArrayInfo
 from resources.readers.dicom.door import sniff as is_dicom
@@ -93,6 +94,8 @@ class Opener:
         return self._seen[path, key]
 
     def _open(self, path: str, key: str) -> Peek:
+        if (row := row_of(path)) is not None:
+            path, key = row.table, row.key
         try:
             file = examine(self.root / path, path)
             if is_dicom(file.head):
@@ -101,6 +104,8 @@ class Opener:
             arrays = () if key else list_arrays(self.root / path, name=path)
             if len(arrays) > 1:
                 return Peek("container", arrays=arrays)
+            if row is not None:
+                return _image(open_image(self.root / path, name=path, options=ReadOptions(key=key)), ())
             shapes = {array.name: array.shape for array in list_arrays(self.root / path, name=path)} if key else {}
             shape = shapes.get(key) or (arrays[0].shape if arrays else None)
             axes = _axes(shape) if shape else None

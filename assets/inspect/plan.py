@@ -27,6 +27,9 @@ from assets.inspect.patterns import stretches
 from assets.inspect.roles import Part
 from assets.inspect.unmasked import unmasked
 
+_FEW = 0.5
+"""Share of images with label maps below which classes that all have are what a set is for."""
+
 __all__ = ["Plan", "Source", "plan"]
 
 
@@ -36,7 +39,11 @@ def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
     masks = [part for part in parts if part.role in ("mask", "structures")]
     paired = [pairs for mask in masks if (pairs := all_pairs(mask, images))]
     if paired:
-        planned = _segmentation(_best(paired), [pairs for pairs in paired if len(pairs) == 1])
+        best = _best(paired)
+        rule = next((rule for number, rule in rules.items() if parts[number] is best[0].image), None)
+        if rule is not None and rule.variable is not None and (both := _classified(best[0], rule)) is not None:
+            return both
+        planned = _segmentation(best, [pairs for pairs in paired if len(pairs) == 1])
         return planned and with_exceptions(planned, masks)
     if masks and (not images or len(masks[0].group.paths) > 3 * len(images[0].group.paths)):
         return alone(masks)
@@ -47,6 +54,27 @@ def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
     number = next(n for n, part in enumerate(parts) if part.role == "image")
     told = next((n for n in rules if parts[n].role == "image"), number)
     return unmasked(parts[told], rules.get(told), [p for p in images if p is not parts[told]])
+
+
+def _classified(pair: Pair, rule: ClassRule) -> Plan | None:
+    """Images that all have a class, and of which fewer than half have a label map; else None."""
+    if len(pair.mask.group.paths) >= _FEW * len(_with_masks(pair).group.paths) or pair.mask.role != "mask":
+        return None
+    planned = unmasked(pair.image, rule, ())
+    if planned is None:
+        return None
+    group = pair.image.group
+    fields = {s.field: number for s in planned.series[0].where for number, v in enumerate(group.variables) if v.at[0] == s.start}
+    back = {ours: theirs for theirs, ours in pair.shared.items()}
+    keys = {field: number for field, number in fields.items() if field in ("subject", "scan")}
+    if not set(keys.values()) <= set(back) or "subject" not in keys:
+        return None
+    where = stretches(pair.mask.group, {field: [back[number]] for field, number in keys.items()})
+    if where is None:
+        return None
+    seen = f"{len(pair.mask.group.paths)} of {len(group.paths)} images have a label map, and all have a class"
+    evidence = (*planned.evidence, replace(pair.evidence, seen=f"{pair.evidence.seen}; {seen}"))
+    return replace(planned, labels=(Source("mask", pair.mask, tuple(where)),), few=True, evidence=evidence)
 
 
 def _best(paired: Sequence[list[Pair]]) -> list[Pair]:
@@ -84,6 +112,7 @@ def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | No
         tuple(series),
         tuple(labels),
         leave=leave,
+        share=min(1.0, len(first.mask.group.paths) / len(reference.group.paths)),
         evidence=(*answers, *(a for a in people if isinstance(a, Evidence))),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )

@@ -93,6 +93,8 @@ def _joined(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
     stems = {file.stem for file in pictures}
     if len(stems) < len(pictures):
         return None
+    tail = "" if any(_longest(file.stem, stems) for file in maps) else _tail(sorted(stems))
+    stems = {stem.removesuffix(tail) for stem in stems}
     whose = [_longest(file.stem, stems) for file in maps]
     behind = [file.stem[len(stem) :] for file, stem in zip(maps, whose, strict=True) if stem]
     kinds = set(behind)
@@ -100,7 +102,7 @@ def _joined(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
         return None
     if len(images) == 1 and len(kinds) == 1:
         return None
-    if len(kinds) > 1 and not all(_names_structure(kind) for kind in kinds):
+    if (len(kinds) > 1 and tail) or (len(kinds) > 1 and not all(_names_structure(kind) for kind in kinds)):
         return None
     front, back = _around(kinds)
     rows = [
@@ -111,10 +113,24 @@ def _joined(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
     mask = replace(masks[0], group=_group(rows), role="mask" if len(kinds) == 1 else "structures")
     if len(kinds) > 1:
         mask = replace(mask, label_at=mask.group.name_at + 2)
-    image = replace(
-        images[0], group=_group([(*file.folder, Token(file.stem, "free"), Token(file.ending, "ending")) for file in pictures])
-    )
-    return [image, mask]
+    named = [
+        (*file.folder, Token(file.stem.removesuffix(tail), "free"), *_whole(tail), Token(file.ending, "ending"))
+        for file in pictures
+    ]
+    return [replace(images[0], group=_group(named)), mask]
+
+
+def _tail(stems: Sequence[str]) -> str:
+    """What all names end with, from a sign on, such as `_image`; empty where they end with nothing in common."""
+    shortest = min(map(len, stems))
+    same = next((n for n in range(shortest) if len({stem[-1 - n] for stem in stems}) > 1), shortest)
+    text = stems[0][len(stems[0]) - same :]
+    start = next((n for n, sign in enumerate(text) if not sign.isalnum()), len(text))
+    return text[start:]
+
+
+def _whole(text: str) -> list[Token]:
+    return [Token(text, "word")] if text else []
 
 
 def _files(parts: Sequence[Part]) -> list[_File]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assets.inspect.lexicon import SPLITS
+from assets.raw.rows import Row, row_of
 from assets.templates import stem
 
-Kind = Literal["word", "sign", "number", "id", "split", "root", "free", "ending"]
+Kind = Literal["word", "sign", "number", "id", "split", "root", "free", "row", "ending"]
 
 _PARTS = re.compile(
     r"(?P<range>(?<![0-9.-])\d+-\d+(?=[^/0-9.-]*/))"
@@ -29,7 +30,7 @@ class Token:
     Attributes:
         text: As it stands there.
         kind: `word` and `sign` stay from file to file, `ending` is that of the file's name; the others may vary. `root` is a
-            stretch of folders of which a set has several.
+            stretch of folders of which a set has several, `row` the number of a row in a table.
     """
 
     text: str
@@ -38,11 +39,23 @@ class Token:
 
 def tokens(path: str) -> tuple[Token, ...]:
     """The parts of a path; joined they are the path again."""
+    if (row := row_of(path)) is not None:
+        return _of_row(path, row)
     folder, slash, name = path.rpartition("/")
     bare = stem(name)
     cut = [*_cut(folder + slash), *_cut(bare)]
     ending = name[len(bare) :]
     return (*cut, Token(ending, "ending")) if ending else tuple(cut)
+
+
+def _of_row(path: str, row: Row) -> tuple[Token, ...]:
+    """The number of a row of a table is nobody's name."""
+    start = len(row.table) + len(row.column) + 2
+    end = start + len(str(row.number))
+    inside = path[end:].lstrip("/")
+    if path[start:end] != str(row.number) or not inside:
+        return (*_cut(path[:start]), Token(path[start:], "row"))
+    return (*_cut(path[:start]), Token(path[start:end], "row"), Token("/", "sign"), *tokens(inside))
 
 
 def _cut(text: str) -> list[Token]:
