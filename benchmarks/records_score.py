@@ -160,8 +160,18 @@ def markdown(lines: list[Line]) -> str:
     body.append(_cells("**mean**", total, macro(line.metrics for line in lines), macro(line.drafted for line in lines)))
     drafts = macro(line.drafted for line in lines)
     body.append(_cells("**mean of the drafts**", total, drafts, drafts))
-    why = ["", "## What was lost", "", _REASONS, "", "| dataset | lost by the spec's records | not asked |", "|---|---|---|"]
-    why += [f"| {line.slug.removeprefix(PREFIX)} | {told(line)} | {', '.join(line.left_out)} |" for line in lines]
+    why = [
+        "",
+        "## What was lost",
+        "",
+        _REASONS,
+        "",
+        "| dataset | lost by the spec's records | not asked | the draft fails |",
+        "|---|---|---|---|",
+    ]
+    for line in lines:
+        cells = (line.slug.removeprefix(PREFIX), told(line), ", ".join(line.left_out), told_of_draft(line))
+        why.append(f"| {' | '.join(map(_escaped, cells))} |")
     return "\n".join([*head, *body, *why, *_frequent(lines), ""])
 
 
@@ -185,13 +195,26 @@ def _number(value: float) -> str:
 
 
 def told(line: Line) -> str:
-    """The reasons in a few words; CF repeats what SC says of the same field."""
+    """The reasons in a few words, the costliest first."""
     worth = [row for row in line.lost if row["metric"] != "INR" and row["lost"] >= WORTH_TELLING]
-    parts = [f"{row['metric']} `{row['item']}` {row['lost']:.3f}: {_cut(row['detail'])}" for row in worth[:6]]
-    return "; ".join([*parts, *([line.trouble] if line.trouble else [])]).replace("|", "\\|")
+    return "; ".join(f"{row['metric']} `{row['item']}` {row['lost']:.3f}: {_cut(row['detail'])}" for row in worth[:4])
 
 
-def _cut(text: str, most: int = 110) -> str:
+def told_of_draft(line: Line) -> str:
+    """Why samples of the draft fail, where some do."""
+    if not line.drafted or line.drafted["E2E"] == 1:
+        return ""
+    if line.trouble:
+        return _cut(line.trouble)
+    gates = [row for row in line.lost_by_draft if row["metric"] in ("all", "E2E")]
+    return "; ".join(f"{row['times']} of {line.samples}: {_cut(row['detail'])}" for row in gates[:2])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _cut(text: str, most: int = 90) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

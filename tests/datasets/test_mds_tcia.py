@@ -16,7 +16,7 @@ from resources.readers.dicom.tags import read_tag
 from tests.datasets.built import Miniature, build, check_built, check_classes, check_found, check_pictures, make, reasons
 
 STRUCTURES, SEGMENTATION, REPORT = (f"its DICOM Modality is {kind}, and instance is of CT" for kind in ("RTSTRUCT", "SEG", "SR"))
-MANIFEST = {"random.txt": "list of its targets", "VLM/*": "answered"}
+MANIFEST = {"random.txt": "targets of MDS-Bench", "VLM/*": "answered"}
 SUBJECTS = {
     "mds_cptac_ccrcc": ["C3L-00004", "C3L-00010", "C3N-00194"],
     "mds_cptac_pda": ["C3L-00017", "C3L-00189", "C3N-02010"],

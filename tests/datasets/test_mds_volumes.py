@@ -15,7 +15,7 @@ from tests.data_makers.made import MadeScan, MadeSubject
 from tests.data_makers.mds_volumes import LUNA16_NODULES, LUNA16_SERIES
 from tests.datasets.built import CATALOG, build, check_built, check_found, check_label, check_lesion_axes, make, reasons
 
-MANIFEST = {"random.txt": "list of its targets", "VLM/some-model/agent1_data_organization/data_meta.json": "answered"}
+MANIFEST = {"random.txt": "targets of MDS-Bench", "VLM/some-model/agent1_data_organization/data_meta.json": "answered"}
 SUBJECTS = {
     "mds_brain_mp2rage": ["sub-001", "sub-02", "sub-03"],
     "mds_lndb": ["LNDb-0001", "LNDb-0012", "LNDb-0300"],
