@@ -115,5 +115,5 @@ def _require_free(out: Path, place: Place) -> None:
 
 
 def _refuse(message: str) -> NoReturn:
-    typer.echo(message, err=True)
+    typer.echo("".join(letter if letter.isprintable() else "?" for letter in message), err=True)
     raise typer.Exit(2)

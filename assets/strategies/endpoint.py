@@ -131,9 +131,11 @@ class Endpoint:
 
     def _post(self, body: Mapping[str, Any]) -> bytes:
         limits, started = self.limits, time.monotonic()
+        session = requests.Session()
+        session.trust_env = not is_this_machine(urlsplit(self.url).hostname or "")  # no proxy between this machine and itself
         try:
             with (
-                requests.Session() as session,
+                session,
                 session.post(
                     self.url,
                     json=body,
@@ -214,7 +216,7 @@ def endpoint(url: str, model: str, key: str, limits: Limits = Limits()) -> Endpo
         raise EndpointError(f"{URL_VARIABLE} is set but not {NAME_VARIABLE}; set it to the name of the model to ask")
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise EndpointError(f"{KEY_VARIABLE} has blanks, line ends or signs that no key has; set it anew")
-    if key and parts.scheme == "http" and not _is_this_machine(host):
+    if key and parts.scheme == "http" and not is_this_machine(host):
         raise EndpointError(f"the key would travel in the clear to {host}; use https, or leave {KEY_VARIABLE} empty")
     path = parts.path.rstrip("/")
     return Endpoint(f"{parts.scheme}://{parts.netloc}{path if path.endswith(_PATH) else path + _PATH}", model, key, limits)
@@ -247,7 +249,8 @@ class _Bearer(AuthBase):
         return request
 
 
-def _is_this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Whether what is sent to a host stays on this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from assets.benchmark.mdsbench.values import printable
 from assets.strategies.outcome import Outcome
 from assets.strategies.repair import Repair
 from assets.strategies.run import Standardized
@@ -66,7 +67,11 @@ def gathered(repairs: Iterable[Repair]) -> list[tuple[list[str], Repair]]:
 
 
 def lines(done: Standardized) -> Iterator[str]:
-    """The report for people."""
+    """The report for people; what files and models are called cannot command a terminal."""
+    return (printable(line) for line in _lines(done))
+
+
+def _lines(done: Standardized) -> Iterator[str]:
     chosen, validation = done.chosen, done.chosen.validation(done.is_there)
     mds = chosen.spec.mds
     yield f"{done.place.name}, strategy {done.strategy.upper()}: {len(chosen.records)} of {chosen.listed} targets have a record"

@@ -132,6 +132,14 @@ def test_a_redirect_is_not_followed_and_the_key_reaches_nobody_else() -> None:
         assert other.asked == []
 
 
+def test_no_proxy_comes_between_this_machine_and_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    with fake_model(says("stolen")) as proxy, fake_model(says("mine")) as server:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+        assert asking(server).ask(QUESTION) == "mine"
+        assert proxy.asked == []
+
+
 def test_nobody_listens() -> None:
     with fake_model(says("x")) as server:
         gone = asking(server)

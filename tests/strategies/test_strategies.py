@@ -129,6 +129,14 @@ def test_a_model_names_what_no_folder_tells_and_fields_are_mixed(tmp_path: Path)
     assert "model 2: it says the same as an earlier one" in done.remarks
 
 
+def test_what_a_model_says_cannot_command_a_terminal(tmp_path: Path) -> None:
+    root = volumes(tmp_path / "set")
+    with fake_model(says(json.dumps({**DRAFT, "labels": {1: "li\x1b[2Jver", 2: "tu\u202emour"}, "\x1b[31m": 1}))) as server:
+        done = run(root, tmp_path / "work", "s4", asking(server))
+    assert done.chosen.draft.name == "model 1"
+    assert all(line.isprintable() for line in lines(done))
+
+
 def test_a_model_may_correct_itself_once(tmp_path: Path) -> None:
     root = volumes(tmp_path / "set")
     wrong = {**DRAFT, "labels": {1: "liver"}}
