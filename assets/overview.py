@@ -33,8 +33,8 @@ Made from the specs in `assets/catalog/` by `medfoundry list --markdown`; a test
 
 _OF_MDS_BENCH = "mds_"
 _ABOUT_MDS = (
-    "As they lie in the benchmark's public copy of the raw data; they become its records ([records](records.md)), as some of those\n"
-    "above do as well."
+    "As they lie in the benchmark's public copy of the raw data; they become its records ([records](records.md)), as some of\n"
+    "those above do as well."
 )
 _ABOUT_OVERLAPS = """
 These hold people of other datasets as well, whom no pool brings together, or only in part: do not train on the one and judge on
