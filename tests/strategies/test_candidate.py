@@ -82,3 +82,12 @@ def test_the_raw_folder_is_no_place_to_work_in(tmp_path: Path) -> None:
     raw = volumes(tmp_path / "set")
     with pytest.raises(CandidateError, match="never written to"):
         records_of(draft(raw), raw, raw / "work")
+
+
+def test_a_subject_may_not_be_nobody(tmp_path: Path) -> None:
+    raw = class_folders(tmp_path / "set")
+    content = draft(raw).model_dump(mode="python", exclude_defaults=True)
+    content["layout"]["subject"] = "|sub"
+    content["layout"]["series"] = {"photo": "fundus/{class}/{subject}b_000.png"}
+    with pytest.raises(CandidateError, match="empty text"):
+        records_of(DatasetSpec.model_validate(content), raw, tmp_path / "work")
