@@ -24,6 +24,7 @@ from pathlib import Path
 from assets.inspect.draft import as_spec
 from assets.inspect.inspection import inspect_folder
 from assets.raw import SYNTHETIC_MARKER, RawDataMissingError, RawTree, discover
+from assets.raw.rows import on_disk
 from assets.spec import LABEL_GROUPS, DatasetSpec
 from resources.findings import BadInputError
 from resources.readers.registry import open_image
@@ -71,13 +72,17 @@ class Truth:
     def renamed(self, by: Renamed) -> Truth:
         """The same of the folder under other names."""
 
+        def moved(path: str) -> str:
+            table = on_disk(path)
+            return by.paths[table] + path[len(table) :]
+
         def names(some: AbstractSet[str]) -> frozenset[str]:
             return frozenset(plain(by.text(name)) for name in some) | some
 
         return replace(
             self,
-            images=frozenset(by.paths[path] for path in self.images),
-            pairs=frozenset((by.paths[image], by.paths[mask]) for image, mask in self.pairs),
+            images=frozenset(moved(path) for path in self.images),
+            pairs=frozenset((moved(image), moved(mask)) for image, mask in self.pairs),
             tables=frozenset(by.text(name) for name in self.tables),
             classes=names(self.classes),
             ids={number: names(some) for number, some in self.ids.items()},
@@ -197,7 +202,7 @@ def totals(scores: list[Score]) -> Iterator[str]:
         full = [s for s in scores if s.all_stored]
         both = sum(bool(s.words and s.numbers) for s in full)
         words, numbers = sum(bool(s.words) for s in full), sum(bool(s.numbers) for s in full)
-        yield f"of {len(full)} with all four, so too with other words {words}, with other numbers and signs {numbers}, each {both}"
+        yield f"of {len(full)} with all four, so too other words {words}, other numbers and signs {numbers}, both {both}"
 
 
 def score(spec: DatasetSpec, *, renamed: bool) -> Score:
@@ -352,7 +357,8 @@ def paired(truth: Truth, draft: DatasetSpec, tree: RawTree) -> bool:
 def tables(spec: DatasetSpec) -> frozenset[str]:
     told = [spec.classes.table.file] if spec.classes and spec.classes.table else []
     beside = [re.sub(r"\{[a-z_]+\}", "*", name) for name in (spec.objects.file if spec.objects else ())]
-    return frozenset(re.sub(r"\*[_-]?(?:\*)+", "*", name.rpartition("/")[2]) for name in (*told, *beside))
+    names = (re.sub(r"\*[_-]?(?:\*)+", "*", name.rpartition("/")[2]) for name in (*told, *beside))
+    return frozenset(name.replace("_", "-") for name in names)
 
 
 def plain(name: str) -> str:

@@ -100,7 +100,10 @@ def _is_numbered_folder(part: Part, variable: Variable) -> bool:
     if not inside or not others or len(variable.distinct) > 6 or max(map(len, variable.distinct)) > 1:
         return False
     at = inside[0]
-    return row[at + 1].text == "/" and at > 1 and row[at - 1].text in "-_" and len(group.paths) > len(variable.distinct)
+    numbers = sorted(map(int, variable.distinct))
+    rising = numbers == list(range(numbers[0], numbers[0] + len(numbers))) and numbers[0] < 2
+    graded = rising and not word_before(group, variable) & (OCCASION | PERSON | SHARES)
+    return graded and row[at + 1].text == "/" and at > 1 and row[at - 1].text in "-_" and len(group.paths) > len(numbers)
 
 
 def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ClassRule | None:

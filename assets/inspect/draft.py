@@ -230,7 +230,7 @@ def as_yaml(found: Inspection, slug: str) -> str:
 
 
 def _comments(found: Inspection, keys: set[str], *, exact: bool = False) -> Iterator[str]:
-    aliases = {"pairing": "layout", "role": "layout", "task": "slug"}
+    aliases = {"pairing": "layout", "role": "layout", "task": "slug", "dimension": "slug"}
 
     def about(field: str) -> bool:
         if exact:

@@ -10,6 +10,7 @@ from assets.inspect import classes as class_rules
 from assets.inspect import dicom_marks, merging, objects
 from assets.inspect import labels as label_rules
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
+from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.formats import IMAGES
 from assets.inspect.grouping import Group, gathered
@@ -104,7 +105,7 @@ def inspect_folder(root: Path) -> Inspection:
     evidence += found.evidence
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
-    for answer in (_task(found), _modality(found, seen, _texts(root, parts))):
+    for answer in (_task(found), dimension(_images(found)), _modality(found, seen, _texts(root, parts))):
         _sort_in(answer, evidence, unknown)
     return replace(found, evidence=tuple(evidence), unknown=tuple(unknown), rows=rows, junk=junk, n_files=len(listing.paths))
 
@@ -236,7 +237,7 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
         said = dict(enumerate(variable.distinct, start=1))
         seen = "one file per structure: their names; ids in alphabetical order"
         return said, Evidence("labels", f"{len(said)} names", 0.9, seen), planned
-    ids, seen = label_rules.ids_of(first.part, opener, first.key)
+    ids, seen = label_rules.ids_of([part for source in planned.labels for part, _ in source.parts], opener, first.key)
     if first.channels:
         ids, seen = tuple(range(1, first.channels + 1)), f"channels of the array {first.key!r}"
     elif first.at_least is not None:
@@ -266,6 +267,11 @@ def _task(found: Inspection) -> Evidence | Unknown:
         classes=found.classes,
         share=found.plan.share if found.plan else 1.0,
     )
+
+
+def _images(found: Inspection) -> list[Part]:
+    """What stands as images in the draft; none of DICOM series."""
+    return [] if found.plan is None else [part for source in found.plan.series for part, _ in source.parts]
 
 
 def _texts(root: Path, parts: Sequence[Part]) -> list[str]:

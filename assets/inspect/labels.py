@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,16 @@ from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.peek import Opener
 from assets.inspect.roles import Part
 
-_OPENED, _MOST_TEXTS, _MOST_BYTES = 6, 8, 1 << 20
+_OPENED, _MOST_TEXTS, _MOST_BYTES = 9, 8, 1 << 20
 
 
-def ids_of(part: Part, opener: Opener, key: str = "") -> tuple[tuple[int, ...], str]:
-    """The numbers above 0 in a few label maps, and in which."""
-    paths = part.group.paths
-    step = max(1, len(paths) // _OPENED)
-    chosen = paths[::step][:_OPENED]
+def ids_of(parts: Sequence[Part], opener: Opener, key: str = "") -> tuple[tuple[int, ...], str]:
+    """The numbers above 0 in a few label maps of each kind, and in which."""
+    chosen: list[str] = []
+    for part in parts:
+        paths = part.group.paths
+        step = max(1, len(paths) // _OPENED)
+        chosen += paths[::step][: max(1, _OPENED // len(parts))]
     peeks = [peek for path in chosen if (peek := opener.peek(path, key)) is not None and peek.values is not None]
     found = sorted({value for peek in peeks for value in peek.values or () if value > 0})
     return tuple(found), f"values of {len(peeks)} label map(s) such as {chosen[0]}"

@@ -126,7 +126,8 @@ def _may_be_class(group: Group, level: int, reserved: frozenset[str]) -> bool:
     text = "".join(token.text for token in folder)
     if family("." + text.rpartition(".")[2]) in IMAGES or any(token.kind == "split" for token in folder):
         return False
-    if any(token.kind == "id" or (token.kind == "number" and len(token.text) > 2) for token in folder):
+    order = 1 if len(folder) > 2 and folder[0].kind == "number" and folder[1].kind == "sign" else 0
+    if any(token.kind == "id" or (token.kind == "number" and len(token.text) > 2) for token in folder[order:]):
         return False
     constant = len(group.rows) == 1 or all(not set(variable.at) & set(range(*span)) for variable in group.variables)
     return constant and not set(words(text)) & reserved and any(token.kind in ("word", "free") for token in folder)

@@ -16,10 +16,23 @@ from pathlib import Path
 import pydicom
 from pydicom.errors import InvalidDicomError
 
-from assets.inspect.lexicon import IMAGE, MASK, MODALITIES, OCCASION, PERSON, SEQUENCES, SPLITS, WORD_MODALITIES, words_of
+from assets.inspect.lexicon import (
+    AGREED,
+    IMAGE,
+    MASK,
+    MODALITIES,
+    OCCASION,
+    PERSON,
+    SEQUENCES,
+    SHARES,
+    SPLITS,
+    TIMES,
+    WORD_MODALITIES,
+    words_of,
+)
 
 KEPT = (
-    MASK | IMAGE | OCCASION | PERSON | SEQUENCES | SPLITS | frozenset(WORD_MODALITIES)
+    MASK | IMAGE | TIMES | SHARES | AGREED | OCCASION | PERSON | SEQUENCES | SPLITS | frozenset(WORD_MODALITIES)
     | words_of("""
         name names path file files id ids uid key class classes diagnosis category type pathology grade classification target
         quality finding abnormality severity outcome status dataset data readme info metadata license licence
