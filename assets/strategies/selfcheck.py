@@ -18,6 +18,7 @@ from assets.inspect.peek import Opener
 from assets.strategies.candidate import Candidate
 from assets.strategies.drafts import Draft, loaded
 from assets.strategies.repair import Repair
+from assets.templates import stem
 from resources.findings import BadInputError, Code, Finding, Severity
 from resources.readers.registry import list_arrays
 
@@ -84,7 +85,15 @@ def repaired(draft: Draft, candidate: Candidate, raw: Path) -> tuple[Draft, list
         raw: The raw folder.
     """
     check = _Check(copy.deepcopy(dict(draft.content)), candidate.findings, [*candidate.records.values()], raw, [])
-    for rule in (check.axes, check.label_ids, check.class_names, check.grids, check.missing_files):
+    for rule in (
+        check.axes,
+        check.label_ids,
+        check.class_names,
+        check.grids,
+        check.missing_files,
+        check.unlabelled,
+        check.listed,
+    ):
         rule()
     if not check.repairs:
         return draft, []
@@ -179,10 +188,57 @@ class _Check:
             sources = self.content["layout"].get(kind) or {}
             if not self._of(code) or (kind == "series" and len(sources) < 2):
                 continue
-            for name, said in sources.items():
-                source = dict(said) if isinstance(said, Mapping) else {"path": said}
-                sources[name] = {**source, "required": False}
+            self._ask_for_less(kind)
             self._say(f"every scan has its {kind}", "not required any more", f"{len(self._of(code))} are missing")
+
+    def _ask_for_less(self, kind: str) -> None:
+        """A scan may be without any one of its series, or of its label maps."""
+        sources = self.content["layout"].get(kind) or {}
+        for name, said in sources.items():
+            sources[name] = {**(dict(said) if isinstance(said, Mapping) else {"path": said}), "required": False}
+
+    def _unrecorded(self, reason: str) -> list[str]:
+        """Files that are targets and have no record for a reason, in order of the targets."""
+        return [_inside(self.raw, f.file) for f in self._of(Code.NO_RECORD) if f.file and reason in f.detail]
+
+    def unlabelled(self) -> None:
+        """Targets without a label map: they have a record all the same, which tells of no mask."""
+        if found := self._unrecorded("no label map was published"):
+            self.content["layout"].pop("unlabelled", None)
+            self._ask_for_less("labels")
+            self._say("every target is used", "label maps not required any more", f"{len(found)} have none, such as {found[0]}")
+
+    def listed(self) -> None:
+        """Targets that the draft leaves out as images of another kind: each becomes a subject of its own, named like its file."""
+        layout = self.content["layout"]
+        found = [path for path in self._unrecorded("images that the draft does not use") if (self.raw / path).is_file()]
+        if not found:
+            return
+        stems = {path: stem(path) for path in found}
+        parents = {path: text.rpartition("/") for path, text in stems.items()}
+        scanned = "scan" in layout and all(parent for parent, _, _ in parents.values())
+        if "scan" in layout and not scanned:
+            return
+        own = [parent for parent, _, _ in parents.values()] if scanned else list(stems.values())
+        layout["subject"] = _either(layout["subject"], own)
+        if scanned:
+            layout["scan"] = _either(layout["scan"], [name for _, _, name in parents.values()])
+        endings = sorted({path[len(text) :] for path, text in stems.items()})
+        form = "{subject}/{scan}" if scanned else "{subject}"
+        self._ask_for_less("series")
+        self._ask_for_less("labels")
+        layout["series"]["listed"] = {"path": [form + ending for ending in endings], "required": False}
+        self._say("every target is used", "taken as images of their own", f"{len(found)} were not, such as {found[0]}")
+
+
+def _inside(raw: Path, source: str) -> str:
+    """The path under the raw folder of what records call a source."""
+    return source if (raw / source).exists() else source.removeprefix("data/")
+
+
+def _either(expression: str, texts: Sequence[str]) -> str:
+    """An expression that reads what it did, or one of some texts."""
+    return "|".join([*(re.escape(text) for text in dict.fromkeys(texts)), f"(?:{expression})"])
 
 
 def usual_axes(shape: Sequence[int]) -> str:

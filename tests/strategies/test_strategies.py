@@ -217,3 +217,17 @@ def test_the_same_folder_gives_the_same_bytes(tmp_path: Path, strategy: Strategy
         files = {p.relative_to(tmp_path / name): p.read_bytes() for p in sorted((tmp_path / name).rglob("*.*"))}
         made.append((files, json.dumps(payload(done)), list(lines(done))))
     assert made[0] == made[1]
+
+
+def test_a_self_check_gives_every_listed_target_a_record(tmp_path: Path) -> None:
+    raw_folder = volumes(tmp_path / "set" / "data")
+    write_volume(raw_folder / "imagesTr/ct_009.nii.gz")
+    write_volume(raw_folder / "survey/topogram.nii.gz")
+    listed = ("imagesTr/ct_002.nii.gz", "survey/topogram.nii.gz", "imagesTr/ct_009.nii.gz")
+    text = "".join(f"{n} /home/x/group/set/data/{path}\n" for n, path in enumerate(listed))
+    (tmp_path / "set/random.txt").write_text(text, encoding="utf-8")
+    done = run(tmp_path / "set", tmp_path / "s1", "s1")
+    sources = {n: record["context"]["sample"]["extra"]["source_file"] for n, record in done.chosen.records.items()}
+    assert sources == {n: f"data/{path}" for n, path in enumerate(listed)}
+    masks = [done.chosen.records[n]["context"]["sample"]["extra"]["mask_file"] for n in range(3)]
+    assert masks == ["data/labelsTr/ct_002.nii.gz", None, None]
