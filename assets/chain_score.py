@@ -53,6 +53,9 @@ def score_asset(dataset: Dataset, mds: Mds, owners: list[str], tags: Mapping[str
             return
         metadata = _metadata(dataset, found)
         lost = ", ".join(f"{name} {value:.4f}" for name, value in found.metrics.items() if value < 1)
+        context.log.info(
+            f"{slug}: E2E {found.metrics['E2E']:.4f} by {found.truth}; {f'below 1: {lost}' if lost else '1 in all eleven'}"
+        )
         check = _check(key, f"below 1: {lost}" if lost else "", metadata["lost"])
         yield dg.MaterializeResult(metadata=metadata, check_results=[check], data_version=dg.DataVersion(found.key))
 
