@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import PARTED
-from assets.inspect.layout import Plan, Source, keyed, unique, with_split
+from assets.inspect.layout import Plan, Source, folder_words, keyed, unique, with_names, with_split
 from assets.inspect.lexicon import IMAGE, MASK
 from assets.inspect.patterns import stretches
 from assets.inspect.roles import Part
@@ -24,10 +24,27 @@ def alone(masks: Sequence[Part]) -> Plan | None:
     where = stretches(mask.group, fields)
     if where is None or "subject" not in fields:
         return None
-    source = Source("image", mask, tuple(where))
+    sources = [Source("", mask, tuple(where)), *_beside(mask, masks, fields)]
+    series = [replace(source, name=source.name or "image") for source in (with_names(sources) if len(sources) > 1 else sources)]
+    of = [source.name if len(series) > 1 else "" for source in series]
+    labels = [replace(s, name=f"mask_{s.name}" if name else "mask", of=name) for s, name in zip(series, of, strict=True)]
     unknown = [a for a in people if isinstance(a, Unknown)]
     unknown.append(Unknown("layout.series", "only label maps were recognised; they stand as images too"))
-    return Plan(mask, (source,), (replace(source, name="mask"),), unknown=tuple(unknown))
+    return Plan(mask, tuple(series), tuple(labels), unknown=tuple(unknown))
+
+
+def _beside(mask: Part, masks: Sequence[Part], fields: Mapping[str, list[int]]) -> list[Source]:
+    """Further label maps of the same folders that say another kind of acquisition, keyed in the same way."""
+    found = []
+    for other in masks:
+        new = not set(other.group.paths) & set(mask.group.paths) and other.role == mask.role == "mask"
+        if not new or folder_words(other.group) != folder_words(mask.group):
+            continue
+        numbers = {name: [n for n in own if n < len(other.group.variables)] for name, own in fields.items()}
+        where = stretches(other.group, numbers)
+        if where and {s.field for s in where} == set(fields) and unique(other.group, where):
+            found.append(Source("", other, tuple(where)))
+    return found
 
 
 def in_containers(part: Part) -> Plan | None:

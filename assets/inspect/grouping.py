@@ -44,9 +44,11 @@ class Group:
 
     Attributes:
         rows: The tokens of every file's path, aligned.
+        lone: Whether all of them belong to one subject, so that numbers in their folders name it although they do not vary.
     """
 
     rows: tuple[tuple[Token, ...], ...]
+    lone: bool = False
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
@@ -59,7 +61,8 @@ class Group:
         columns: dict[tuple[str, ...], list[int]] = {}
         for position, token in enumerate(self.rows[0]):
             values = tuple(row[position].text for row in self.rows)
-            alone = len(self.rows) == 1 and token.kind in ("number", "id")
+            one = len(self.rows) == 1 or (self.lone and position < self.name_at)
+            alone = one and token.kind in ("number", "id")
             if alone or (token.kind in _VARY and len(set(values)) > 1):
                 columns.setdefault(values, []).append(position)
         return tuple(Variable(self.rows[0][at[0]].kind, tuple(at), values) for values, at in columns.items())

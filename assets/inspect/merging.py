@@ -32,6 +32,8 @@ def structures(parts: Sequence[Part]) -> list[Part]:
             start = part.group.name_at + span[0]
             spans[number] = (start, len(part.group.rows[0]) - span[1])
         joined = merged((part.group for part in bucket), spans)
+        if len({path.rpartition("/")[0] for path in joined.paths}) == 1:
+            joined = replace(joined, lone=True)
         kept.append(Part(joined, "structures", label_at=bucket[0].group.name_at + span[0]))
     return kept
 

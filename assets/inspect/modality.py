@@ -50,7 +50,7 @@ def _from_names(parts: Sequence[Part]) -> Evidence | None:
     if not votes:
         return None
     (name, count), *others = votes.most_common()
-    if others and count < 2 * others[0][1]:
+    if others and count <= 2 * others[0][1]:
         return None
     return Evidence("modality", name, 0.8 if not others else 0.5, f"words in the names of {count} files")
 

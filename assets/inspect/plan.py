@@ -25,6 +25,7 @@ from assets.inspect.layout import (
 from assets.inspect.pairing import Pair, all_pairs
 from assets.inspect.patterns import stretches
 from assets.inspect.roles import Part
+from assets.inspect.roots import roots
 from assets.inspect.unmasked import unmasked
 
 _FEW = 0.5
@@ -47,13 +48,16 @@ def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
         return planned and with_exceptions(planned, masks)
     if masks and (not images or len(masks[0].group.paths) > 3 * len(images[0].group.paths)):
         return alone(masks)
-    if not images:
-        return None
-    if (both := in_containers(images[0])) is not None:
-        return both
-    number = next(n for n, part in enumerate(parts) if part.role == "image")
-    told = next((n for n in rules if parts[n].role == "image"), number)
-    return unmasked(parts[told], rules.get(told), [p for p in images if p is not parts[told]])
+    return (in_containers(images[0]) or _without_masks(parts, images, rules)) if images else None
+
+
+def _without_masks(parts: Sequence[Part], images: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
+    """Images whose class is told; else all that are called alike, whatever part of a split they are in."""
+    told = next((n for n in rules if parts[n].role == "image"), None)
+    if told is not None:
+        return unmasked(parts[told], rules[told], [p for p in images if p is not parts[told]])
+    first, *others = sorted(roots(images, splits=True), key=lambda part: -len(part.group.paths))
+    return unmasked(first, None, others)
 
 
 def _classified(pair: Pair, rule: ClassRule) -> Plan | None:

@@ -17,7 +17,9 @@ _CROSSED = 0.34
 """Share of names in common from which on two folders are taken for two things of the same subjects."""
 
 
-def roots(parts: Sequence[Part], *, roles: Iterable[str] = ("image", "mask"), crossed: bool = False) -> list[Part]:
+def roots(
+    parts: Sequence[Part], *, roles: Iterable[str] = ("image", "mask"), crossed: bool = False, splits: bool = False
+) -> list[Part]:
     """Joins groups whose files are called alike but lie in folders that differ in one stretch of the path.
 
     The stretch becomes one token of the kind `root`. Folders that hold the same names are left apart: they are series, readers
@@ -28,6 +30,7 @@ def roots(parts: Sequence[Part], *, roles: Iterable[str] = ("image", "mask"), cr
         parts: Groups with roles.
         roles: Which of them to look at.
         crossed: Join folders of the same names too, and those that say a kind of image.
+        splits: Join parts of an official split too.
     """
     wanted = set(roles)
     kept = [part for part in parts if part.role not in wanted]
@@ -37,11 +40,11 @@ def roots(parts: Sequence[Part], *, roles: Iterable[str] = ("image", "mask"), cr
             row = part.group.rows[0]
             buckets[part.role, _shape(row[part.group.name_at :]), part.class_at is None].append(part)
     for bucket in buckets.values():
-        kept += _joined(bucket, crossed=crossed)
+        kept += _joined(bucket, crossed=crossed, splits=splits)
     return kept
 
 
-def _joined(bucket: Sequence[Part], *, crossed: bool) -> list[Part]:
+def _joined(bucket: Sequence[Part], *, crossed: bool, splits: bool) -> list[Part]:
     if len(bucket) < 2 or any(part.class_at is not None for part in bucket):
         return list(bucket)
     folders = [_folders(part.group) for part in bucket]
@@ -49,8 +52,8 @@ def _joined(bucket: Sequence[Part], *, crossed: bool) -> list[Part]:
     spans = [(_at(part.group, front), _at(part.group, len(own) - back)) for part, own in zip(bucket, folders, strict=True)]
     if not crossed:
         apart = any(_reserved(part.group, span) for part, span in zip(bucket, spans, strict=True))
-        splits = {frozenset(_said(part.group, span) & SPLITS) for part, span in zip(bucket, spans, strict=True)}
-        if apart or len(splits) > 1 or _share_names(bucket, spans):
+        shares = {frozenset(_said(part.group, span) & SPLITS) for part, span in zip(bucket, spans, strict=True)}
+        if apart or (len(shares) > 1 and not splits) or _share_names(bucket, spans):
             return list(bucket)
     rows = []
     for part, (start, end) in zip(bucket, spans, strict=True):
