@@ -46,6 +46,7 @@ class Inspection:
         dicom: The layout of DICOM instances, where most images are such.
         labels: Label id -> name.
         classes: Where classes are told.
+        rival: Where a table tells classes of images that have label maps.
         objects: How objects are marked.
         evidence: What was seen, per field.
         unknown: What could not be told.
@@ -60,6 +61,7 @@ class Inspection:
     dicom: DicomSet | None = None
     labels: dict[int, str] = field(default_factory=dict)
     classes: class_rules.ClassRule | None = None
+    rival: class_rules.ClassRule | None = None
     objects: objects.ObjectRule | None = None
     evidence: tuple[Evidence, ...] = ()
     unknown: tuple[Unknown, ...] = ()
@@ -189,10 +191,18 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     if planned.labels:
         names, answer, planned = _label_names(found, planned, opener)
         _sort_in(answer, evidence, unknown)
+    rival = class_rules.from_tables(_columns(planned.reference), tables) if planned.labels and not planned.few else None
     rule = planned.classes if (planned.few or not planned.labels) and marked is None else None
     evidence += [answer.evidence for answer in (rule, marked) if answer is not None]
     return replace(
-        found, plan=planned, labels=names, classes=rule, objects=marked, evidence=tuple(evidence), unknown=tuple(unknown)
+        found,
+        plan=planned,
+        labels=names,
+        classes=rule,
+        rival=rival,
+        objects=marked,
+        evidence=tuple(evidence),
+        unknown=tuple(unknown),
     )
 
 
@@ -251,22 +261,17 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
 
 
 def _task(found: Inspection) -> Evidence | Unknown:
-    if found.dicom is not None:
-        if found.dicom.outlined and found.dicom.share < _FEW:
-            seen = f"{found.dicom.share:.0%} of the patients have outlines, and nothing else tells a task"
-            return Unknown("task", seen)
-        return task(masks=found.dicom.outlined, boxes=found.objects is not None, classes=found.classes)
-    labels = found.plan.labels if found.plan is not None else ()
-    if found.plan is not None and found.plan.few:
-        return task(masks=False, boxes=found.objects is not None, classes=found.classes)
-    own = any(source.part is not found.plan.reference for source in labels) if found.plan is not None else False
     boxes = found.objects is not None
-    return task(
-        masks=bool(labels) and (own or not boxes),
-        boxes=boxes,
-        classes=found.classes,
-        share=found.plan.share if found.plan else 1.0,
-    )
+    if found.dicom is not None:
+        few = found.dicom.outlined and found.dicom.share < _FEW
+        if few and not boxes and found.classes is None:
+            return Unknown("task", f"{found.dicom.share:.0%} of the patients have outlines, and nothing else tells a task")
+        return task(masks=found.dicom.outlined and not few, boxes=boxes, classes=found.classes)
+    if found.plan is None:
+        return task(masks=False, boxes=boxes, classes=found.classes)
+    own = any(source.part is not found.plan.reference for source in found.plan.labels)
+    masks = bool(found.plan.labels) and not found.plan.few and (own or not boxes)
+    return task(masks=masks, boxes=boxes, classes=found.classes or found.rival, share=found.plan.share)
 
 
 def _images(found: Inspection) -> list[Part]:
