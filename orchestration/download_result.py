@@ -110,7 +110,8 @@ class _Result:
         accepted = is_accepted(self.session.dataset, self.session.journal)
         self.lines += terms(self.session.dataset).splitlines()
         self.lines.append("Accepted before." if accepted else "Not accepted yet: --accept-license")
-        self.lines += ["", *self._sources(), "", *_plan_lines(pending), f"into {self.session.folders.raw}"]
+        unlisted = f"; what {len(plan.by_hand)} sources hold cannot be listed yet, see below" if plan.by_hand else ""
+        self.lines += ["", *self._sources(), "", *_plan_lines(pending, unlisted), f"into {self.session.folders.raw}"]
         self.content |= {
             "accepted": accepted,
             "sources": [{"kind": s.kind, "id": s.id, "mirror": s.mirror} for s in self.session.dataset.sources],
@@ -131,6 +132,9 @@ class _Result:
         self.content["files"] = [_outcome_entry(outcome) for outcome in outcomes]
         self.lines.append(_summary(outcomes))
         self._close(plan, todo, [f"{outcome.name}: {outcome.detail}" for outcome in failed])
+        if self.code == 0:
+            chain = f"dagster asset materialize --select '{self.session.dataset.slug}*'"
+            self.lines.append(f"Everything is in place below {self.session.folders.raw}; next: {chain}")
 
     def refuse(self, text: str) -> None:
         self.code = NOT_ACCEPTED
@@ -163,7 +167,7 @@ class _Result:
             yield f"source {number}: {source.kind} {source.id}{revision}{skipped}"
 
 
-def _plan_lines(pending: Sequence[Pending]) -> Iterator[str]:
+def _plan_lines(pending: Sequence[Pending], unlisted: str) -> Iterator[str]:
     for entry in pending[:_MOST_LINES]:
         kind = "unpack" if isinstance(entry.item, ArchiveItem) else "fetch"
         yield f"  {_standing(entry):<10} {kind:<6} {entry.item.name}  {readable(entry.size)}"
@@ -173,7 +177,7 @@ def _plan_lines(pending: Sequence[Pending]) -> Iterator[str]:
     total = sum((entry.size or 0) - min(entry.begun, entry.size or 0) for entry in missing)
     unknown = sum(entry.size is None for entry in missing)
     more = f" and {unknown} of unknown size" if unknown else ""
-    yield f"{len(pending)} files, {len(pending) - len(missing)} in place, {readable(total)}{more} to fetch"
+    yield f"{len(pending)} files, {len(pending) - len(missing)} in place, {readable(total)}{more} to fetch{unlisted}"
 
 
 def _standing(entry: Pending) -> str:

@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 
 from isal import igzip, isal_zlib
 
-from resources.download.errors import ArchiveError
+from resources.download.errors import ArchiveError, DamagedError
 from resources.download.sink import CHUNK, FILE, FOLDER, Choice, Member, Sink
 
 _ISAL_ERROR = cast("type[Exception]", isal_zlib.error)
@@ -40,7 +40,7 @@ def unpack(file: BinaryIO, sink: Sink, choice: Choice) -> None:
             _unpack_one(archive, info, sink, choice)
             archive.members = []  # type: ignore[attr-defined]  # it would keep every member ever read
         if stream.last != _END_MARK:
-            raise ArchiveError("it ends without the mark of its end: it is cut off, or damaged within")
+            raise DamagedError("it ends without the mark of its end: it is cut off, or damaged within")
     stream.drain()
 
 
@@ -56,7 +56,7 @@ def unpack_single(file: BinaryIO, path: str, sink: Sink, choice: Choice) -> None
         return
     source = _decompressed(file)
     if source is file:
-        raise ArchiveError("it is not compressed the way its name says")
+        raise DamagedError("it is not compressed the way its name says")
     with sink.writer(target, None) as writer:
         while chunk := source.read(CHUNK):
             writer.write(chunk)

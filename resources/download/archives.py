@@ -16,7 +16,7 @@ from typing import BinaryIO
 from resources import durable
 from resources.download import archive_tar, archive_zip
 from resources.download.budget import Budget, Limits
-from resources.download.errors import ArchiveError
+from resources.download.errors import ArchiveError, DamagedError
 from resources.download.joined import ArchiveKind, archive_kind, open_joined, stem
 from resources.download.members import MemberRecord
 from resources.download.part import disk_error
@@ -69,16 +69,16 @@ class Extractor:
             DiskError: The disk does not take it; what is there is kept.
             StoppedError: Somebody asked to stop; what is there is kept.
         """
-        self._watch.begin(record.path.name, "unpacking", archive.rule.unpacked_bytes)
+        self._watch.begin(record.archive, "unpacking", archive.rule.unpacked_bytes)
         try:
             self._unpack(archive, folder, record)
         except ArchiveError as error:
             self.discard(folder, record)
-            raise ArchiveError(f"{archive.name} cannot be unpacked: {error}") from None
+            raise type(error)(f"{archive.name} cannot be unpacked: {error}") from None
         except OSError as error:
             raise disk_error(folder, error) from None
         finally:
-            self._watch.end(record.path.name)
+            self._watch.end(record.archive)
 
     def _unpack(self, archive: Archive, folder: Path, record: MemberRecord) -> None:
         if not record.is_of_this:
@@ -109,7 +109,7 @@ class Extractor:
         try:
             unpack(file, sink, choice)
         except broken as error:
-            raise ArchiveError(f"it is damaged, or not what its name says ({type(error).__name__}: {error})") from None
+            raise DamagedError(f"it is damaged, or not what its name says ({type(error).__name__}: {error})") from None
         finally:
             sink.record.flush(sink.folder)
 

@@ -44,5 +44,9 @@ class ArchiveError(DownloadError):
     """An archive that is damaged, is not what its name says, or holds what must not be written."""
 
 
+class DamagedError(ArchiveError):
+    """An archive whose bytes are not those of an archive: cut off, changed, or of another kind."""
+
+
 class StoppedError(DownloadError):
     """Somebody asked to stop; what was fetched is kept."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from resources.download.members import RECORD
 from resources.download.values import SourceRequest
 from resources.layout import safe_name
 
@@ -41,10 +42,10 @@ class Folders:
 
     def members(self, archive: str) -> Path:
         """The record of what came out of an archive."""
-        return self.downloads / f"{archive}.members.jsonl"
+        return self.downloads / f"{archive}{RECORD}"
 
 
-OURS = (".part", ".part.json", ".members.jsonl")
+OURS = (".part", ".part.json", RECORD)
 """Endings of files that a download leaves beside what it fetched."""
 
 

@@ -15,6 +15,9 @@ from typing import Any
 from resources import durable
 from resources.download.safe import make_safe
 
+RECORD = ".members.jsonl"
+"""What the record of an archive is called, behind the archive's name."""
+
 _BATCH_FILES = 1000
 _BATCH_BYTES = 64 << 20
 
@@ -57,6 +60,11 @@ class MemberRecord:
         self._pending: list[tuple[Unpacked, Path]] = []
         self._pending_bytes = 0
         self._known = self._read()
+
+    @property
+    def archive(self) -> str:
+        """Name of the archive."""
+        return self.path.name.removesuffix(RECORD)
 
     @property
     def is_of_this(self) -> bool:

@@ -12,7 +12,15 @@ from typing import Literal, TypeVar
 from resources import durable
 from resources.download.archives import Archive, Extractor
 from resources.download.budget import Limits
-from resources.download.errors import ByHandError, ContentError, DiskError, DownloadError, NotThereError, StoppedError
+from resources.download.errors import (
+    ByHandError,
+    ContentError,
+    DamagedError,
+    DiskError,
+    DownloadError,
+    NotThereError,
+    StoppedError,
+)
 from resources.download.folders import Folders
 from resources.download.have import Have, adopt, identity_of, replaced_paths
 from resources.download.journal import FetchedEntry, Journal, UnpackedEntry
@@ -244,6 +252,8 @@ class Runner:
                 record.forget(gone)
             if not record.complete:
                 extractor.unpack(archive, staging, record)
+        except DamagedError as error:
+            raise DamagedError(f"{error}. {self._let_go(entries)}") from None
         except OSError as error:
             raise disk_error(staging, error) from None
         target = self.folders.raw / item.rule.into
@@ -255,6 +265,18 @@ class Runner:
             for path in archive.paths:
                 durable.remove_file(path)
         return Outcome(item.name, "unpacked", item.source, sum(entry.size for entry in entries), f"{len(record.files):,} files")
+
+    def _let_go(self, entries: list[FetchedEntry]) -> str:
+        """Remove the parts of a damaged archive that nothing proves to be the published ones; returns what a person is told."""
+        fetched = [entry for entry in entries if entry.url]
+        doubtful = [entry for entry in fetched if not {"sha256", "md5", "git_sha1"} & set(entry.proof)]
+        for entry in doubtful:
+            durable.remove_file(self.folders.here(entry.local))
+        if doubtful:
+            return "No checksum is published that would prove it, so it was removed: the next run fetches it anew"
+        if fetched:
+            return "Its checksum is the published one, so that fetching it anew would not help; see the dataset's homepage"
+        return f"Put another copy in its place: {', '.join(str(self.folders.here(entry.local)) for entry in entries)}"
 
     def _under(self, item: ArchiveItem, path: str) -> str:
         return f"{item.rule.into}/{path}" if item.rule.into else path

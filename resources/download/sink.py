@@ -143,7 +143,7 @@ class Sink:
         """
         if self._stop.is_set():
             raise StoppedError("stopped")
-        self._watch.reach(self.record.path.name, self.budget.spent)
+        self._watch.reach(self.record.archive, self.budget.spent)
 
 
 class Writer(AbstractContextManager["Writer"]):

@@ -11,7 +11,10 @@ import pytest
 from resources import durable
 from resources.download.budget import Limits
 from resources.download.errors import DiskError, DownloadError, StoppedError
+from resources.download.folders import source_folder
+from resources.download.values import SourceRequest
 from tests.download.boxes import Killed
+from tests.download.common import Heard
 from tests.download.desk import A, B, Desk, http, named, states
 from tests.download.packing import pack
 from tests.download.site import Site, breaks, whole
@@ -148,3 +151,44 @@ def test_a_hostile_archive_leaves_nothing_in_the_raw_folder(desk: Desk, site: Si
     assert "leads out of its folder" in outcome.detail
     assert not desk.raw()
     assert not list(desk.folders.downloads.parent.parent.rglob("*evil*"))
+
+
+def test_a_damaged_archive_that_nothing_proves_is_fetched_anew_the_next_time(desk: Desk, site: Site, tmp_path: Path) -> None:
+    good = pack(tmp_path / "good.zip", {"a": A}).read_bytes()
+    url = site.put("/a.zip", whole(good[: len(good) // 2]))
+    for _ in range(2):
+        (outcome,) = desk.download(http(url))
+        assert outcome.state == "failed"
+        assert "damaged" in outcome.detail
+        assert "removed: the next run fetches it anew" in outcome.detail
+    site.put("/a.zip", whole(good))
+    assert states(desk.download(http(url))) == {"a.zip": "unpacked"}
+    assert desk.raw() == {"a": A}
+
+
+def test_a_damaged_archive_that_is_the_published_one_is_kept(desk: Desk, site: Site) -> None:
+    source = http(site.put("/a.zip", whole(A)), named("a.zip", A))
+    (outcome,) = desk.download(source)
+    assert "Its checksum is the published one" in outcome.detail
+    asked = len(site.requests)
+    (outcome,) = desk.download(source)
+    assert outcome.state == "failed"
+    assert len(site.requests) == asked
+
+
+def test_a_damaged_archive_that_a_person_brought_is_left_to_the_person(desk: Desk) -> None:
+    source = SourceRequest("other", "somewhere", rules=(named("a.zip"),))
+    place = f"{source_folder(source)}/a.zip"
+    desk.put(place, A)
+    (outcome,) = desk.download(source)
+    assert outcome.state == "failed"
+    assert f"Put another copy in its place: {desk.folders.here(place)}" in outcome.detail
+    assert desk.folders.here(place).read_bytes() == A
+
+
+def test_what_is_unpacked_is_shown_under_the_name_of_the_archive(desk: Desk, site: Site, tmp_path: Path) -> None:
+    heard = Heard()
+    session = desk.session(http(site.put("/a.zip", whole(pack(tmp_path / "a.zip", {"a": A}).read_bytes()))), heard=heard)
+    with session.alone():
+        session.run(session.plan(), accept=True)
+    assert ("a.zip", "unpacking") in [(name, doing) for name, doing, _ in heard.begun]
