@@ -312,12 +312,14 @@ def stored_ids(spec: DatasetSpec, tree: RawTree) -> frozenset[int]:
 
 
 def values_in(path: Path, key: str | None) -> set[int]:
+    found: set[float] = set()
     try:
         image = open_image(path, name=path.name, options=ReadOptions(key=key))
-        slabs = [slab.voxels for slab in image.slabs([(0, image.shape[image.slab_axis])])]
+        for slab in image.slabs([(0, image.shape[image.slab_axis])]):
+            found |= set(slab.voxels.ravel().tolist())  # at once: a reader may use its buffer again
     except (BadInputError, ValueError):
         return set()
-    return {int(value) for slab in slabs for value in set(slab.ravel().tolist()) if value > 0}
+    return {int(value) for value in found if value > 0}
 
 
 def task_of(spec: DatasetSpec) -> str:
