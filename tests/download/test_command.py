@@ -27,6 +27,7 @@ from tests.download.packing import pack
 from tests.download.site import Site, breaks, redirects, replies, whole
 from tests.orchestration.world import altered
 
+CATALOG = load_catalog()
 CONTENT = os.urandom(40_000)
 SECRET = "hf_planted_secret_0123456789"  # noqa: S105
 
@@ -41,7 +42,7 @@ class Terminal:
         self.catalog(sources=())
 
     def catalog(self, **fields: Any) -> DatasetSpec:
-        spec = altered(load_catalog()["kits23"], **fields)
+        spec = altered(CATALOG["kits23"], **fields)
         self.monkeypatch.setattr(command, "load_catalog", lambda: {"kits23": spec})
         return spec
 
@@ -87,6 +88,7 @@ def test_a_download_from_beginning_to_end(terminal: Terminal, site: Site) -> Non
     result = terminal.type("kits23", "--accept-license")
     assert result.exit_code == 0, result.output
     assert "0 in place before, 1 fetched, 0 archives unpacked (40.0 kB), 0 failed" in result.stdout
+    assert f"in place below {terminal.root / 'raw/kits23'}; next: dagster asset materialize --select 'kits23*'" in result.stdout
     assert "fetching a.nii.gz" in result.stderr
     assert "trying again" in result.stderr
     assert files_below(terminal.root / "raw/kits23") == {"a.nii.gz": CONTENT}
@@ -251,9 +253,9 @@ def test_sizes_are_readable(size: int | None, text: str) -> None:
     assert download_watch.readable(size) == text
 
 
-@pytest.mark.parametrize("slug", sorted(load_catalog()))
+@pytest.mark.parametrize("slug", sorted(CATALOG))
 def test_every_dataset_can_be_asked_for(slug: str, tmp_path: Path) -> None:
-    spec = load_catalog()[slug]
+    spec = CATALOG[slug]
     request, folders = request_for(spec), folders_for(spec, Layout(tmp_path))
     assert len(request.sources) == len(spec.sources)
     assert folders.raw == Layout(tmp_path).raw(spec.raw_name)
@@ -267,7 +269,7 @@ def test_every_dataset_can_be_asked_for(slug: str, tmp_path: Path) -> None:
 
 
 def test_files_of_a_download_are_no_raw_data(tmp_path: Path) -> None:
-    spec = load_catalog()["kits23"]
+    spec = CATALOG["kits23"]
     folders = folders_for(spec, Layout(tmp_path))
     assert not folders.downloads.is_relative_to(folders.raw)
 
@@ -287,7 +289,7 @@ def reason(result: dg.ExecuteInProcessResult) -> str:
 
 
 def test_the_job_downloads_what_its_configuration_names(tmp_path: Path, site: Site) -> None:
-    spec = altered(load_catalog()["kits23"], sources=[{"kind": "http", "id": site.put("/a.nii.gz", whole(CONTENT))}])
+    spec = altered(CATALOG["kits23"], sources=[{"kind": "http", "id": site.put("/a.nii.gz", whole(CONTENT))}])
     assert "Licence: CC-BY-NC-SA-4.0" in reason(job(tmp_path, spec, slug="kits23"))
     assert job(tmp_path, spec, slug="kits23", accept_license=True).success
     assert files_below(tmp_path / "raw/kits23") == {"a.nii.gz": CONTENT}
@@ -299,5 +301,5 @@ def test_the_job_fails_where_something_is_left_to_do(tmp_path: Path, site: Site)
         ({"kind": "http", "id": site.url("/gone.zip")}, "404"),
         ({"kind": "tcia", "id": "x"}, "left to a person"),
     ):
-        spec = altered(load_catalog()["kits23"], sources=[source])
+        spec = altered(CATALOG["kits23"], sources=[source])
         assert why in reason(job(tmp_path, spec, slug="kits23", accept_license=True))

@@ -6,18 +6,46 @@ import dagster as dg
 import numpy as np
 import numpy.typing as npt
 import pytest
+from pydantic import BaseModel
 
 from assets.chain import build_chain
 from assets.dataset import Dataset
 from assets.incremental import subject_steps
-from assets.spec import load_catalog
+from assets.spec import DatasetSpec
 from expectations.gate import GreatExpectationsGates
 from resources.layout import Layout
 from tests import data_makers
 from tests.data_makers import MadeSubject
-from tests.orchestration.world import World, catalog_spec, reasons
+from tests.orchestration.world import World, catalog, catalog_spec, reasons
 
-CATALOG = sorted(load_catalog())
+CATALOG = sorted(catalog())
+
+
+def _traits(spec: DatasetSpec) -> set[str]:
+    """What makes the chain of one dataset another than that of the next: its family, its steps and the fields of its spec."""
+    made_by = str(getattr(getattr(data_makers, spec.slug, None), "__module__", spec.slug))
+    fields = {f"{name}.{field}" for name, part in _parts(spec) for field in part.model_fields_set}
+    return {made_by, *subject_steps(spec), *fields}
+
+
+def _parts(spec: DatasetSpec) -> list[tuple[str, BaseModel]]:
+    named = ((name, getattr(spec, name)) for name in type(spec).model_fields)
+    return [("spec", spec), *((name, part) for name, part in named if isinstance(part, BaseModel))]
+
+
+def _run_again() -> list[str]:
+    """The datasets whose chain runs a second time: all of MedVision, and of MDS-Bench the first that has some trait."""
+    met: set[str] = set()
+    chosen = []
+    for spec in sorted(catalog().values(), key=lambda spec: (spec.slug.startswith("mds_"), spec.slug)):
+        traits = _traits(spec)
+        if not spec.slug.startswith("mds_") or traits - met:
+            chosen.append(spec.slug)
+        met |= traits
+    return chosen
+
+
+AGAIN = frozenset(_run_again())
 
 
 def _is_annotated(made: MadeSubject) -> bool:
@@ -59,6 +87,7 @@ def test_every_spec_runs_on_the_miniature_of_its_layout(slug: str, tmp_path: Pat
             assert world.logged(step) == set(made)
         splits = world.dataset.store.read_table("splits")
         assert set(splits["split"]) == {"train", "test"} or splits["group"].n_unique() == 1
-        before = world.files()
-        assert world.run().success
-        assert world.files() == before
+        if slug in AGAIN:
+            before = world.files()
+            assert world.run().success
+            assert world.files() == before

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,14 @@ RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_p
 NOT_PRODUCTS = (".staging/", ".commit.lock")
 
 
+@cache
+def catalog() -> dict[str, DatasetSpec]:
+    """Every spec, read once a process; none is ever changed."""
+    return load_catalog()
+
+
 def catalog_spec(slug: str = "kits23") -> DatasetSpec:
-    return load_catalog()[slug]
+    return catalog()[slug]
 
 
 def altered(spec: DatasetSpec, **fields: Any) -> DatasetSpec:
