@@ -114,6 +114,8 @@ def _labels(source: Source, planned: Plan) -> Any:
         more["at_least"] = source.at_least
     elif planned.binary:
         more["nonzero_is"] = 1
+    elif planned.levels:
+        more["values"] = dict(planned.levels)
     if source.channels:
         more["one_hot"] = True
     if source.of:

@@ -254,6 +254,9 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
         ids, seen = (1,), f"values from 0 to 1 of {first.part.group.paths[0]}; the level is a guess"
     elif len(ids) == 1:
         ids, planned = (1,), replace(planned, binary=True)
+    elif first.part.group.family == "picture" and (levels := label_rules.grey_levels(ids)):
+        ids, planned = tuple(levels.values()), replace(planned, levels=levels)
+        seen = f"even grey levels {', '.join(map(str, levels))} of {first.part.group.paths[0]}"
     described = (path for part in found.parts if part.role == "text" for path in part.group.paths if path.endswith(".json"))
     named, where = label_rules.names_in(found.root, described)
     names, answer = label_rules.meaning(ids, seen, named, where)

@@ -11,6 +11,7 @@ from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.peek import Opener
 from assets.inspect.roles import Part
 
+_NEARLY_WHITE, _WHITE = 200, 255
 _OPENED, _MOST_TEXTS, _MOST_BYTES = 9, 8, 1 << 20
 
 
@@ -24,6 +25,15 @@ def ids_of(parts: Sequence[Part], opener: Opener, key: str = "") -> tuple[tuple[
     peeks = [peek for path in chosen if (peek := opener.peek(path, key)) is not None and peek.values is not None]
     found = sorted({value for peek in peeks for value in peek.values or () if value > 0})
     return tuple(found), f"values of {len(peeks)} label map(s) such as {chosen[0]}"
+
+
+def grey_levels(ids: Sequence[int]) -> dict[int, int]:
+    """Level -> id, where numbers of pictures are grey levels at even distances up to white, such as 85, 170, 255; else empty."""
+    top = max(ids, default=0)
+    if len(ids) < 2 or not _NEARLY_WHITE <= top <= _WHITE:
+        return {}
+    even = all(abs(level - number * top / len(ids)) <= 1 for number, level in enumerate(sorted(ids), start=1))
+    return {level: number for number, level in enumerate(sorted(ids), start=1)} if even else {}
 
 
 def names_in(root: Path, paths: Iterable[str]) -> tuple[dict[int, str], str]:

@@ -62,6 +62,7 @@ class Plan:
         classes: Where the class of the reference's images is told.
         class_field: Template for it.
         binary: Whether label maps hold one structure, as 0 and one other number.
+        levels: Grey level in label maps -> label id, where these are not the same.
         leave: Whether some images have no label map.
         share: Of the images that may have a label map, how many have one.
         few: Whether fewer than half of them have one while all have a class.
@@ -75,6 +76,7 @@ class Plan:
     classes: ClassRule | None = None
     class_field: str = ""
     binary: bool = False
+    levels: dict[int, int] = field(default_factory=dict)
     leave: bool = False
     share: float = 1.0
     few: bool = False

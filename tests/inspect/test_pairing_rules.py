@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 from PIL import Image
 
+from assets.inspect.labels import grey_levels
 from tests.inspect.folders import drafted, images, instance, pairs, picture, volume
 
 
@@ -170,3 +172,28 @@ def test_few_label_maps_leave_the_task_open(tmp_path: Path) -> None:
     found, *_ = drafted(tmp_path)
     assert found.said("task") == ""
     assert any(u.field == "task" and "12%" in u.why for u in found.unknown)
+
+
+def grey(path: Path, levels: tuple[int, ...]) -> None:
+    pixels = np.zeros((9, 8), np.uint8)
+    for row, level in enumerate(levels):
+        pixels[row + 1] = level
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path)
+
+
+@pytest.mark.parametrize(
+    ("levels", "ids"), [((85, 170, 255), {85: 1, 170: 2, 255: 3}), ((63, 126, 189, 252), {63: 1, 126: 2, 189: 3, 252: 4})]
+)
+def test_even_grey_levels_stand_for_ids(levels: tuple[int, ...], ids: dict[int, int], tmp_path: Path) -> None:
+    for number in ("01", "02"):
+        picture(tmp_path / f"images/{number}.png")
+        grey(tmp_path / f"masks/{number}.png", levels)
+    _, spec, _ = drafted(tmp_path)
+    assert spec.layout.labels["mask"].values == ids
+    assert sorted(spec.labels) == sorted(ids.values())
+
+
+@pytest.mark.parametrize("levels", [(1, 2, 3), (10, 20, 250), (100, 255), (205, 420)])
+def test_other_numbers_are_the_ids_themselves(levels: tuple[int, ...]) -> None:
+    assert grey_levels(levels) == {}
