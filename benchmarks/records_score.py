@@ -157,9 +157,10 @@ def markdown(lines: list[Line]) -> str:
     head += [f"| {' | '.join(columns)} |", f"|{'|'.join(['---', *['---:'] * (len(columns) - 1)])}|"]
     body = [_cells(line.slug.removeprefix(PREFIX), line.samples, line.metrics, line.drafted) for line in lines]
     total = sum(line.samples for line in lines)
-    body.append(_cells("**mean**", total, macro(line.metrics for line in lines), macro(line.drafted for line in lines)))
-    drafts = macro(line.drafted for line in lines)
-    body.append(_cells("**mean of the drafts**", total, drafts, drafts))
+    drafts = macro(line.drafted for line in lines) if all(line.drafted for line in lines) else {}
+    body.append(_cells("**mean**", total, macro(line.metrics for line in lines), drafts))
+    if drafts:
+        body.append(_cells("**mean of the drafts**", total, drafts, drafts))
     why = [
         "",
         "## What was lost",
