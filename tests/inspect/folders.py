@@ -11,6 +11,7 @@ from PIL import Image
 from pydicom import Dataset
 from pydicom.sr.codedict import codes
 
+from assets.classes import classes_table
 from assets.inspect import Inspection, inspect_folder
 from assets.inspect.draft import as_spec
 from assets.raw import RawTree, discover
@@ -102,3 +103,10 @@ def pairs(spec: DatasetSpec, tree: RawTree) -> set[tuple[str, str]]:
                 of = spec.layout.labels[name].of or tuple(spec.layout.series)
                 found |= {(str(scan.series[s]), file.path) for file in files for s in of if s in scan.series}
     return found
+
+
+def told(spec: DatasetSpec, tree: RawTree) -> dict[str, str]:
+    """Subject -> class, as the pipeline reads it by a draft; every image has one."""
+    rows, findings = classes_table(spec, tree, set(tree.subjects), lambda _, __: None)
+    assert not findings
+    return {row["subject"]: row["class"] for row in rows.iter_rows(named=True)}

@@ -10,7 +10,7 @@ import pytest
 from assets.inspect import inspect_folder
 from assets.inspect.draft import as_spec
 from tests.data_makers.workbook import write_workbook
-from tests.inspect.folders import drafted, images, picture, volume
+from tests.inspect.folders import drafted, images, picture, told, volume
 
 
 def classes(root: Path) -> tuple[str, ...]:
@@ -61,8 +61,9 @@ def test_pictures_for_testing_have_no_class_and_are_there(tmp_path: Path) -> Non
 def test_a_flag_behind_a_word_is_a_class(tmp_path: Path) -> None:
     for number, flag in (("0000", 1), ("0001", 1), ("0099", 0)):
         picture(tmp_path / f"ID_{number}_CONTRAST_{flag}_x.png")
-    found, spec, _ = drafted(tmp_path)
+    found, spec, tree = drafted(tmp_path)
     assert spec.classes is not None
+    assert told(spec, tree) == {"0000": "1", "0001": "1", "0099": "0"}
     assert spec.classes.field == "{class}"
     assert spec.classes.names == ("0", "1")
     assert next(e.confidence for e in found.evidence if e.field == "classes") < 0.5
@@ -90,10 +91,11 @@ def table_lines(root: Path, lines: list[str]) -> None:
 
 def test_a_table_without_a_header(tmp_path: Path) -> None:
     table_lines(tmp_path, ["mdb1 G CIRC B 5 42", "mdb2 G CIRC B 5 2", "mdb3 D NORM", "mdb4 F NORM", "mdb5 F MISC M 9 9"])
-    _, spec, _ = drafted(tmp_path)
+    _, spec, tree = drafted(tmp_path)
     assert spec.classes is not None
     table = spec.classes.table
     assert table is not None
+    assert told(spec, tree) == {"1": "CIRC", "2": "CIRC", "3": "NORM", "4": "NORM", "5": "MISC"}
     assert (table.file, table.key, table.value, table.separator) == ("Info.txt", "column 1", "column 3", " ")
     assert spec.classes.names == ("CIRC", "MISC", "NORM")
 
@@ -110,10 +112,11 @@ def test_a_list_in_json(tmp_path: Path) -> None:
         volume(tmp_path / f"imagesTr/eye_{number:04d}_0000.nii.gz")
         entries.append({"image": f"./imagesTr/eye_{number:04d}.nii.gz", "ill": number % 2})
     (tmp_path / "dataset.json").write_text(json.dumps({"name": "eyes", "training": entries, "test": []}))
-    _, spec, _ = drafted(tmp_path)
+    _, spec, tree = drafted(tmp_path)
     assert spec.classes is not None
     table = spec.classes.table
     assert table is not None
+    assert told(spec, tree) == {"0000": "0", "0001": "1", "0002": "0", "0003": "1"}
     assert (table.each, table.key, table.value) == ("training[]", "image", "ill")
     assert table.match == "./imagesTr/eye_{subject}.nii.gz"
 
