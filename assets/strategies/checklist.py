@@ -18,7 +18,7 @@ from assets.benchmark.mdsbench.truth import FormatRules
 from assets.benchmark.mdsbench.values import TASKS, dimension, is_empty, is_filled, objects, text
 from assets.mds.record import NOT_GIVEN, SCHEMA_VERSION, UNKNOWN
 from assets.strategies.repair import Repair
-from assets.strategies.validator import BRANCHES, VARIANTS
+from assets.strategies.validator import BRANCHES, VARIANTS, task_parts
 
 Json = dict[str, Any]
 
@@ -251,23 +251,24 @@ class _OneRecord:
         if task not in TASKS:
             return
         if not is_filled(self._extra.get("map_type")):
-            self._set(self._extra, "map_type", MAP_TYPES[task], "map_type is said")
+            self._set(self._extra, "map_type", MAP_TYPES[task], "map_type")
         variant = self._tasks[task].get("schema_variant")
         if is_filled(variant) and text(self._media_block.get("annotation_type")) != text(variant):
             self._set(self._media_block, "annotation_type", variant, "annotation_type equals schema_variant")
 
     def _words(self) -> None:
-        """`label_text` and `class_name`: the class; of label maps the classes that there may be, the background left out."""
+        """`label_text` and `class_name`: the class; where there is a label map the classes that it may hold."""
         said = self._class_words()
         for key in ("label_text", "class_name"):
             if said and not is_filled(self._extra.get(key)):
-                self._set(self._extra, key, said, "label_text and class_name are said")
+                self._set(self._extra, key, said, "label_text and class_name")
 
     def _class_words(self) -> str:
         branch = objects(self._tasks.get(self._task))
         if self._task == "classification":
             return str(branch.get("label_name")) if is_filled(branch.get("label_name")) else ""
-        if self._task != "segmentation":
+        drawn = task_parts(take_apart(self.record))["payload"]
+        if self._task != "segmentation" or not drawn:
             return ""
         names = objects(branch.get("classes")) or objects(branch.get("class_names"))
         return "|".join(str(name) for name in names.values() if text(name) != "background")

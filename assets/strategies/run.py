@@ -112,7 +112,10 @@ def standardize(
             break
     if not outcomes:
         told = "; ".join(f"{one.draft.name}: {one.why}" for one in failed)
-        raise NothingStandardizedError(f"no draft of {place.raw} gives a record: {told}")
+        raise NothingStandardizedError(
+            f"no draft of {place.raw} gives a record: {told}. `medfoundry inspect` shows the draft; a spec written by hand "
+            "(docs/adding-a-dataset.md) can say what no rule finds"
+        )
     mixed = fieldwise(outcomes, maker.is_there) if strategy == "s4" else None
     chosen, why = _chosen(outcomes, mixed, maker, several=several)
     remarks = tuple(model.remarks) if model is not None else ()

@@ -87,6 +87,7 @@ def repaired(draft: Draft, candidate: Candidate, raw: Path) -> tuple[Draft, list
     check = _Check(copy.deepcopy(dict(draft.content)), candidate.findings, [*candidate.records.values()], raw, [])
     for rule in (
         check.axes,
+        check.colours,
         check.label_ids,
         check.class_names,
         check.grids,
@@ -131,6 +132,16 @@ class _Check:
                 if "axes" not in source and (order := usual_axes(shape)):
                     self.content["layout"][kind][name] = {**source, "axes": order}
                     self._say(f"axes of {name}", f"taken as {order}, the usual order", f"an array of shape {shape}")
+
+    def colours(self) -> None:
+        """Films and stacks in colours, of which only one channel can be stored: the first, as most of them are grey."""
+        for finding in self._of(Code.UNSUPPORTED_DATA):
+            if (met := re.match(r"\d+ frames or pages of (\d+) colours", finding.detail)) is None:
+                continue
+            for kind, name, source in self._claiming(finding.file):
+                if kind == "series" and "channel" not in source:
+                    self.content["layout"][kind][name] = {**source, "channel": 0, "channels": int(met[1])}
+                    self._say(f"{name} has colours or frames", "its first channel is taken, as if it were grey", finding.detail)
 
     def _shape(self, path: str, key: str | None) -> tuple[int, ...]:
         try:

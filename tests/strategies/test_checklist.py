@@ -47,9 +47,9 @@ def test_a_record_that_lacks_nothing_is_left_as_it_is() -> None:
         (put("tasks", "segmentation", value={"schema_variant": "2d_coco"}), "task_branch_exclusive"),
         (put(*CLASS, "label", value=0), "classes known"),
         (put(*CLASS, "label_name"), "classes known"),
-        (put(*EXTRA, "map_type"), "map_type is said"),
+        (put(*EXTRA, "map_type"), "map_type"),
         (put(*MEDIA, "annotation_type", value="image_level"), "annotation_type equals schema_variant"),
-        (put(*EXTRA, "class_name"), "label_text and class_name are said"),
+        (put(*EXTRA, "class_name"), "label_text and class_name"),
         (put(*EXTRA, "sex__options", value=["f", "m"]), "forbidden_desc_options"),
     ],
 )
@@ -80,6 +80,18 @@ def test_what_nothing_tells_stays_open_and_is_said(change: Any, facts: Facts, ch
     _, repairs = repair_records({0: record}, facts)
     assert any(repair.check == check and not repair.done for repair in repairs)
     assert record == before
+
+
+def test_nothing_is_said_of_an_image_without_a_label_map() -> None:
+    record = whole()
+    record["media_geometry"]["media"] = {"task_type": "segmentation", "dimension": "2D", "annotation_type": "2d_coco"}
+    branch: Json = {"schema_variant": "2d_coco", "classes": {"0": "background", "1": "cyst", "2": "stone"}}
+    record["tasks"] = {"classification": {}, "segmentation": branch, "detection": {}}
+    extra = record["context"]["sample"]["extra"]
+    del extra["label_text"], extra["class_name"]
+    assert "label_text" not in repaired(record)[0]["context"]["sample"]["extra"]
+    extra["seg_file"] = "data/a/s1_seg.nii"
+    assert repaired(record)[0]["context"]["sample"]["extra"]["class_name"] == "cyst|stone"
 
 
 def test_a_record_without_a_picture_that_opens_is_left_out() -> None:

@@ -11,6 +11,7 @@ import nibabel as nib
 import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
 from assets.strategies.endpoint import Endpoint, Limits, endpoint
 from assets.strategies.place import place_of
@@ -231,3 +232,15 @@ def test_a_self_check_gives_every_listed_target_a_record(tmp_path: Path) -> None
     assert sources == {n: f"data/{path}" for n, path in enumerate(listed)}
     masks = [done.chosen.records[n]["context"]["sample"]["extra"]["mask_file"] for n in range(3)]
     assert masks == ["data/labelsTr/ct_002.nii.gz", None, None]
+
+
+def test_a_self_check_takes_one_channel_of_a_film_in_colours(tmp_path: Path) -> None:
+    for number in range(3):
+        path = tmp_path / f"set/echocardiography/film_{number:03d}.tif"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frames = np.random.default_rng(number).integers(0, 255, (5, 12, 10, 3), np.uint8)
+        first, *others = [Image.fromarray(frame) for frame in frames]
+        first.save(path, save_all=True, append_images=others)
+    done = run(tmp_path / "set", tmp_path / "s1", "s1")
+    assert len(done.chosen.records) == 3
+    assert any("first channel" in repair.done for repair in done.chosen.repairs)
