@@ -110,7 +110,7 @@ class _Result:
         accepted = is_accepted(self.session.dataset, self.session.journal)
         self.lines += terms(self.session.dataset).splitlines()
         self.lines.append("Accepted before." if accepted else "Not accepted yet: --accept-license")
-        unlisted = f"; what {len(plan.by_hand)} sources hold cannot be listed yet, see below" if plan.by_hand else ""
+        unlisted = f"; {len(plan.by_hand)} of the sources cannot be listed yet, see below" if plan.by_hand else ""
         self.lines += ["", *self._sources(), "", *_plan_lines(pending, unlisted), f"into {self.session.folders.raw}"]
         self.content |= {
             "accepted": accepted,
