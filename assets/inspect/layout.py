@@ -87,9 +87,18 @@ class Plan:
 def keyed(group: Group, keys: Sequence[int]) -> tuple[dict[str, list[int]], list[Evidence | Unknown]]:
     """`subject` and `scan` -> numbers of variables."""
     told = who(group, keys)
-    fields = {"subject": list(told.subject), "scan": list(told.scan)}
+    glued = _glued(group, told.subject, keys)
+    fields = {"subject": [*told.subject, *glued], "scan": [n for n in told.scan if n not in glued]}
     answers = [answer for answer in (told.evidence, told.unknown) if answer is not None]
     return {name: numbers for name, numbers in fields.items() if numbers}, answers
+
+
+def _glued(group: Group, subject: Sequence[int], keys: Sequence[int]) -> list[int]:
+    """The number that stands right behind a person's letters wherever they stand, as in `sub-k01` and `sub-p01`."""
+    if len(subject) != 1 or group.variables[subject[0]].kind != "free":
+        return []
+    behind = tuple(at + 1 for at in group.variables[subject[0]].at)
+    return [n for n in keys if group.variables[n].kind == "number" and group.variables[n].at == behind]
 
 
 def unique(group: Group, where: Sequence[Stretch]) -> bool:

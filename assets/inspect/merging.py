@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from assets.inspect.formats import IMAGES, family
 from assets.inspect.grouping import Group, freed, merged, shape_of
-from assets.inspect.lexicon import IMAGE, MASK, SEQUENCES, TIMES
+from assets.inspect.lexicon import IMAGE, MASK, PERSON, SEQUENCES, TIMES
 from assets.inspect.roles import Part
 from assets.inspect.tokens import Token, words
 
@@ -215,8 +215,16 @@ def _differing(first: Part, others: Sequence[Part], word: str) -> tuple[list[int
 
 
 def _begins_id(group: Group, at: int) -> bool:
-    """Whether a picture's name goes on with a number behind the word, so that the word is a part of its id."""
-    behind = [token.kind for token in group.rows[0][at + 1 : at + 3] if token.kind != "sign"]
+    """Whether a word is part of an id: a number follows it at the start of a picture's name, or right behind it a person's."""
+    row = group.rows[0]
+    if (
+        1 < at < len(row) - 1
+        and row[at + 1].kind == "number"
+        and row[at - 1].kind == "sign"
+        and set(words(row[at - 2].text)) & PERSON
+    ):
+        return True
+    behind = [token.kind for token in row[at + 1 : at + 3] if token.kind != "sign"]
     return group.family in ("picture", "table") and at == group.name_at and behind[:1] == ["number"]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
-from assets.inspect.grouping import PARTED, Group
+from assets.inspect.grouping import PARTED, Group, shape_of
 from assets.inspect.layout import (
     Plan,
     Source,
@@ -44,14 +44,12 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
     template = ""
     if class_number is not None:
         where, template = _with_class(group, where, class_number)
-    alike = [
-        p for p in others if is_twin(part, p) or (p.group.family == group.family and folder_words(p.group) == folder_words(group))
-    ]
+    alike = [p for p in others if is_twin(part, p) or _is_beside(part, p)]
     named = {stretch.field for stretch in where}
     if class_number is not None and "class" in named:
         fields = {**fields, "class": [class_number]}
     series = [Source("", part, tuple(where), more=_unclassed(part, where, others) if class_number is not None else ())]
-    more = [s for p in alike for s in split_series(p, translated(fields, part, p)) if {t.field for t in s.where} == named]
+    more = [s for p in alike for s in _series_of(p, part, where, fields) if {t.field for t in s.where} == named]
     return Plan(
         part,
         tuple(with_names([*series, *more])),
@@ -60,6 +58,23 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
         evidence=tuple(a for a in people if isinstance(a, Evidence)),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )
+
+
+def _series_of(other: Part, part: Part, where: Sequence[Stretch], fields: Mapping[str, list[int]]) -> list[Source]:
+    """Further images as series: keyed by the same folders where these alone say whose they are, else by what reads the same."""
+    own, group = part.group, other.group
+    folders = [shape_of(one.rows[0][: one.name_at]) for one in (own, group)]
+    if folders[0] == folders[1]:
+        inside = tuple(stretch for stretch in where if stretch.end < own.name_at)
+        if {s.field for s in inside} == {s.field for s in where} and unique(group, inside):
+            return [Source("", other, inside)]
+    return split_series(other, translated(fields, part, other))
+
+
+def _is_beside(part: Part, other: Part) -> bool:
+    """Whether other images may be another series: in the same folders, or volumes, whose people are then compared."""
+    one, two = part.group, other.group
+    return one.family == two.family and (one.family == "volume" or folder_words(one) == folder_words(two))
 
 
 def is_twin(part: Part, other: Part) -> bool:

@@ -171,3 +171,24 @@ def test_a_workbook(tmp_path: Path) -> None:
         picture(tmp_path / f"photos/{number}.png")
     write_workbook(tmp_path / "list.xlsx", [["id", "diagnosis"], ["11", "ill"], ["12", "well"], ["13", "well"]])
     assert classes(tmp_path) == ("ill", "well")
+
+
+def test_letters_before_the_number_of_a_person_belong_to_it(tmp_path: Path) -> None:
+    """`k01` and `p01` are two people; what the letters mean is not guessed."""
+    for person in ("k01", "k17", "p01", "p14"):
+        volume(tmp_path / f"sub-{person}/anat/sub-{person}_T1w.nii.gz")
+        volume(tmp_path / f"sub-{person}/dti/sub-{person}_dti.nii.gz")
+    found, _, tree = drafted(tmp_path)
+    assert set(tree.subjects) == {"k01", "k17", "p01", "p14"}
+    assert len(images(tree)) == 8
+    assert found.said("task") == ""
+
+
+def test_series_that_few_people_have_are_keyed_by_their_folders(tmp_path: Path) -> None:
+    kinds = {"1/ses_1": ("t1", "t1_2"), "1/ses_2": ("t1",), "10/ses_1": ("t1", "dwi"), "1000/ses_1": ("swi", "pd")}
+    for place, names in kinds.items():
+        for name in names:
+            volume(tmp_path / f"sub_{place}/{name}.nii.gz")
+    _, _, tree = drafted(tmp_path)
+    assert len(images(tree)) == 7
+    assert set(tree.subjects) == {"1", "10", "1000"}
