@@ -165,7 +165,8 @@ def cropped_components(labels: Array, lesions: tuple[int, ...], zooms: tuple[flo
 
 def _boxes(labels: Array) -> Iterator[tuple[int, tuple[slice, ...]]]:
     """The labels that occur, each with its box."""
-    return ((label, box) for label, box in enumerate(ndimage.find_objects(labels), 1) if box is not None)
+    found: list[tuple[slice, ...] | None] = list(ndimage.find_objects(labels))
+    return ((label, box) for label, box in enumerate(found, 1) if box is not None)
 
 
 def _in_plane(zooms: tuple[float, ...], axis: int) -> Array:
