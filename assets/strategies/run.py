@@ -31,6 +31,9 @@ MODEL_DRAFTS = 3
 
 _PREFIX = "data/"
 
+_ROUNDS = 3
+"""How often the rules of the self-check look again at what they changed: one fault may hide another."""
+
 
 class NothingStandardizedError(Exception):
     """No draft gives any record; the message says why, draft by draft."""
@@ -173,21 +176,36 @@ class _Maker:
         return outcome_of(draft, candidate, meta, contradictions(candidate))
 
     def _self_checked(self, draft: Draft, candidate: Candidate) -> tuple[Draft, Candidate, list[Repair]]:
-        """The draft and its records after its source has looked at them once; the old ones where the new ones score lower."""
+        """The draft and its records after its source has looked at them: a model once, rules until they have nothing to say."""
         if draft.source == "model" and self.model is not None:
-            after = self.model.corrected(draft, for_a_model(candidate)) if contradictions(candidate) else draft
-            repairs = [Repair("spec", "the model looks at its draft once more", "it answers otherwise", "see contradictions")]
-        else:
-            after, repairs = repaired(draft, candidate, self.place.raw)
+            if not contradictions(candidate):
+                return draft, candidate, []
+            after = self.model.corrected(draft, for_a_model(candidate))
+            told = [Repair("spec", "the model looks at its draft once more", "it answers otherwise", "see contradictions")]
+            return self._better(draft, candidate, after, told)
+        done: list[Repair] = []
+        for _ in range(_ROUNDS):
+            after, told = repaired(draft, candidate, self.place.raw)
+            before = draft
+            draft, candidate, more = self._better(draft, candidate, after, told)
+            done += more
+            if draft is before:
+                break
+        return draft, candidate, done
+
+    def _better(
+        self, draft: Draft, candidate: Candidate, after: Draft, told: list[Repair]
+    ) -> tuple[Draft, Candidate, list[Repair]]:
+        """The changed draft, unless it gives less than the one before."""
         if after is draft or after.spec is None:
-            return draft, candidate, []
+            return draft, candidate, told if after is draft and any(not repair.done for repair in told) else []
         try:
             made = self._made(after)
         except CandidateError as error:
             return draft, candidate, [Repair("spec", "the repaired draft gives records", "", str(error)[:300])]
         if self._total(after, made) < self._total(draft, candidate):
             return draft, candidate, [Repair("spec", "the repaired draft scores no lower", "", "it does; the first one stands")]
-        return after, made, repairs
+        return after, made, told
 
     def _total(self, draft: Draft, candidate: Candidate) -> float:
         if not candidate.records:

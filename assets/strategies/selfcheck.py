@@ -1,4 +1,4 @@
-"""S1: a draft is held against its folder once, and what the folder contradicts is repaired or left out.
+"""S1: a draft is held against its folder, and what the folder contradicts is repaired or left out.
 
 For a draft of inspection by the rules below, each of them general. For a draft of a model by the model itself, which is told what
 the machine found and may answer once more.
@@ -23,6 +23,8 @@ from resources.findings import BadInputError, Code, Finding, Severity
 from resources.readers.registry import list_arrays
 
 Json = dict[str, Any]
+
+_CHANNELS = re.compile(r"(?:\d+ frames or pages of|the image is 4D with) (\d+) (?:colours|volumes|time points)")
 
 _OPTIONAL = ("objects", "classes", "labels")
 """What a draft can do without, in the order in which it is left out."""
@@ -134,14 +136,14 @@ class _Check:
                     self._say(f"axes of {name}", f"taken as {order}, the usual order", f"an array of shape {shape}")
 
     def colours(self) -> None:
-        """Films and stacks in colours, of which only one channel can be stored: the first, as most of them are grey."""
-        for finding in self._of(Code.UNSUPPORTED_DATA):
-            if (met := re.match(r"\d+ frames or pages of (\d+) colours", finding.detail)) is None:
+        """Films in colours, and volumes of several channels, of which only one can be stored: the first."""
+        for finding in (*self._of(Code.UNSUPPORTED_DATA), *self._of(Code.UNEXPECTED_DIMENSIONS)):
+            if (met := _CHANNELS.match(finding.detail)) is None:
                 continue
             for kind, name, source in self._claiming(finding.file):
                 if kind == "series" and "channel" not in source:
                     self.content["layout"][kind][name] = {**source, "channel": 0, "channels": int(met[1])}
-                    self._say(f"{name} has colours or frames", "its first channel is taken, as if it were grey", finding.detail)
+                    self._say(f"{name} is one volume or film", "its first channel is taken", finding.detail)
 
     def _shape(self, path: str, key: str | None) -> tuple[int, ...]:
         try:

@@ -149,13 +149,21 @@ def validate_record(content: Mapping[str, Any], *, image_is_right: bool, is_ther
         "source_trace": _source(record, is_there),
         "no_desc": {"no template keys": not _has_template_keys(content)},
         "critical": {name: is_filled(value) for name, value in _critical(record).items()},
-        "extra": {name: is_filled(record.own_extra.get(name)) for name in EXTRA_KEYS},
+        "extra": {name: is_filled(record.own_extra.get(name)) for name in _asked_of_extra(record)},
         "annotation_type": {"equal": _types_agree(record)},
     }
     items = {item: mean(map(float, answers.values())) for item, answers in parts.items()}
     items["critical"] = float(all(parts["critical"].values()))
     lacks = tuple(f"{item}: {name}" for item, answers in parts.items() for name, good in answers.items() if not good)
     return RecordScore(items, lacks, parts["task_payload"]["payload"])
+
+
+def _asked_of_extra(record: Record) -> tuple[str, ...]:
+    """All four keys; of a picture in which nothing is marked only where it is from."""
+    branch = record.task("detection")
+    boxes = [branch[key] for key in ("boxes2d", "boxes3d", "frame_boxes2d") if isinstance(branch.get(key), list)]
+    is_blank = text(record.media.get("task_type")) == "detection" and bool(boxes) and not any(boxes)
+    return EXTRA_KEYS[:2] if is_blank else EXTRA_KEYS
 
 
 def _media(record: Record) -> dict[str, bool]:

@@ -123,6 +123,17 @@ def test_a_segmentation_answers_by_masks_or_by_a_file_of_them() -> None:
     assert validate_record(record, image_is_right=True).total == pytest.approx(1)
 
 
+def test_a_picture_in_which_nothing_is_marked_names_nothing() -> None:
+    record = whole()
+    record["media_geometry"]["media"] = {"task_type": "detection", "dimension": "2D", "annotation_type": "2d"}
+    branch: Json = {"schema_variant": "2d", "class_names": {"0": "cyst"}, "boxes2d": []}
+    record["tasks"] = {"classification": {}, "segmentation": {}, "detection": branch}
+    del record["context"]["sample"]["extra"]["label_text"], record["context"]["sample"]["extra"]["class_name"]
+    assert validate_record(record, image_is_right=True).total == pytest.approx(1)
+    branch["boxes2d"] = [{"bbox_xyxy_px": [1, 1, 2, 2]}]
+    assert validate_record(record, image_is_right=True).total == pytest.approx(1 - 0.18 / 2)
+
+
 def folder(root: Path, records: dict[int, Json], pictures: set[int]) -> Path:
     for name in ("images", "standardized_annotations"):
         (root / name).mkdir(parents=True)
