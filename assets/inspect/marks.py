@@ -14,7 +14,8 @@ from defusedxml.common import DefusedXmlException
 from resources.findings import BadInputError
 from resources.readers.dicom.sr import read_sr_measurements
 
-_OPENED, _MOST_BYTES = 12, 1 << 22
+_OPENED, _ASKED, _MOST_BYTES = 40, 3, 1 << 22
+"""Files that are read for names, and of which the first must mark something; bytes of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,12 @@ def marked_in(root: Path, paths: Sequence[str]) -> Marked | None:
     """What files of one kind mark; None where the first ones mark nothing, or something else than boxes and polygons."""
     found: set[str] = set()
     kinds: set[str] = set()
-    for path in paths[:_OPENED]:
+    for number, path in enumerate(paths[:_OPENED]):
         kind, names = _in_file(root / path)
         kinds.add(kind)
         found |= names
+        if number + 1 == _ASKED and kinds == {""}:
+            return None
     kinds.discard("")
     return Marked(kinds.pop(), tuple(sorted(found))) if len(kinds) == 1 else None
 
