@@ -7,173 +7,24 @@ and which keys are null). What the words do not say is left out of the ground tr
 
 from __future__ import annotations
 
-import csv
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from pydicom import dcmread
+from published_facts import UNTOLD, Json, Published, Row, Target, published_classes, read_rows, stem_of
+from published_rules import CLASS, DRAWN, MARKED, MASKS, MODALITY, NAMES, SOURCES, SUBJECT
 
 from tests.benchmark.made import ground_truth, truth_sample
-from tests.data_makers import MadePicture, MadeScan, MadeSubject
+from tests.data_makers import MadePicture, MadeSubject
 
-Json = dict[str, Any]
+__all__ = ["Row", "Truth", "TruthMaker", "read_rows"]
 
-UNTOLD = "(not known)"
+
 SENTENCE = "A sentence about the dataset, which no list of classes holds"
 TASKS = {"seg": "segmentation", "cls": "classification", "det": "detection"}
 MAP_TYPES = {"seg": "pixel_mask", "cls": "label", "det": "bbox"}
-
-
-@dataclass(frozen=True)
-class Row:
-    """What is known of one published ground truth."""
-
-    name: str
-    folder: str
-    modality: str
-    task: str
-    variant: str
-    dimension: str
-    pairing: str
-    classes: str
-    caveat: str
-    header_read: bool
-
-    @property
-    def tail(self) -> str:
-        return self.folder.partition("/")[2]
-
-    @property
-    def group(self) -> str:
-        return self.folder.partition("/")[0]
-
-
-def read_rows(table: Path) -> dict[str, Row]:
-    """Folder -> row of the table of facts."""
-    rows = {}
-    with table.open(encoding="utf-8", newline="") as lines:
-        for line in csv.DictReader(lines):
-            variant, _, dimension = line["variant_dim"].partition(" ")
-            said = dimension or ("3D" if variant.startswith("3d") else "2D")
-            modality = line["modality"].partition(" (")[0]
-            row = Row(
-                line["name"], line["folder"], modality, line["task"], variant, said, line["pairing"], line["classes"],
-                line["caveat"], line["read"] == "H",
-            )  # fmt: skip
-            rows[row.folder] = row
-    return rows
-
-
-@dataclass(frozen=True)
-class Published:
-    """The published classes as far as they are known.
-
-    Attributes:
-        names: In order of their ids where that is known.
-        ids: Name -> id, of those that are known.
-        number: How many there are; 0 where that is not known.
-    """
-
-    names: tuple[str, ...]
-    ids: Mapping[str, int]
-    number: int
-
-    def spelled(self, name: str) -> str:
-        """The published spelling of a class."""
-        return next((known for known in self.names if plain(known) == plain(name)), name)
-
-
-def plain(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
-
-
-_UNLISTED = ("not read", "EDD2020", "laser power", "sample class", "+ 6 discs", "..L5", "long names", "OAR names")
-_NOT_ALL = (
-    "…",
-    "seen",
-    "not read",
-    "folders)",
-    "sample class",
-    "phrases",
-    "(BACH",
-    "EDD2020",
-    "acquisition",
-    "power",
-    "long names",
-)
-_COUNTED = {"HaN-Seg": 31, "Lumbar_Spine_Segmentation": 11, "Breast-MRI-NACT-Pilot": 4, "RetinalAVM_CaseStudy_5002837": 7,
-            "Spine_Mets_CT_Seg": 11, "human-protein-atlas-cells-dataset": 2}  # fmt: skip
-"""Name -> number of its classes, where the words count them and do not list them."""
-
-
-def published_classes(row: Row) -> Published:
-    """The class list, from its words."""
-    text = row.classes
-    if any(words in text for words in _UNLISTED):
-        return Published((), {}, _COUNTED.get(row.name, 0))
-    listed = re.sub(r"\s*\((?:…|\+|\d|others|from|sample|BACH|seen|104|13)[^)]*\)|\bseen\b", "", text)
-    if " x " in listed:
-        kinds, _, what = listed.partition(" x ")
-        kinds_full = [f"{kind.rstrip('_')}_" for kind in kinds.split("/")]
-        names = [f"{kind}{one.strip()}" for kind in kinds_full for one in what.split(",")]
-        return Published(tuple(names), {name: n for n, name in enumerate(names)}, len(names))
-    separator = " | " if " | " in listed else ";" if ";" in listed else "," if "(from" in text else "\0"
-    pieces = [piece.strip() for piece in listed.split(separator) if piece.strip()]
-    ids: dict[str, int] = {}
-    names = []
-    for piece in pieces:
-        name, _, stated = piece.strip("'").partition("=")
-        expanded = _run(name.strip().strip("'"))
-        names += expanded
-        if stated:
-            ids[expanded[0]] = int(stated)
-    complete = not any(word in text for word in _NOT_ALL) and row.name not in _COUNTED and "…" not in text
-    if complete:
-        # Of ground truths whose header was not read, the classes are those that their samples showed.
-        number = len(names) if row.header_read or ids or " | " in text else 0
-        return Published(tuple(names), {name: n for n, name in enumerate(names)} | ids, number)
-    known = [name for name in names if name in ids or "class" not in name]
-    return Published(tuple(known), ids, _COUNTED.get(row.name, 0))
-
-
-def _run(text: str) -> list[str]:
-    """`x_1..4` -> x_1, x_2, x_3, x_4."""
-    found = re.fullmatch(r"(.*?)(\d+)\.\.(\d+)", text)
-    return [f"{found[1]}{n}" for n in range(int(found[2]), int(found[3]) + 1)] if found else [text]
-
-
-@dataclass(frozen=True)
-class Target:
-    """A file of the sample and what the maker wrote of it."""
-
-    index: int
-    path: str
-    subject: MadeSubject | None
-    scan: MadeScan | MadePicture | None
-    series: str = ""
-
-    @property
-    def file(self) -> PurePosixPath:
-        return PurePosixPath(self.path)
-
-    @property
-    def stem(self) -> str:
-        return _stem(self.file.name)
-
-    def masks(self, root: Path) -> list[str]:
-        """All label files of the scan."""
-        if self.scan is None:
-            return []
-        return [path.relative_to(root).as_posix() for paths in self.scan.labels.values() for path in paths]
-
-
-def _stem(name: str) -> str:
-    endings = r"(?:\.ome)?\.(?:nii\.gz|nii|tiff?|mha|mhd|nrrd|dcm|png|jpe?g|bmp|npy|npz|h5|mat|czi|pgm|avi|dat)$"
-    return re.sub(endings, "", name, flags=re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -306,7 +157,7 @@ class TruthMaker:
         if "walk other ROIs" in self.row.caveat:
             return self._region(target)
         name = PurePosixPath(source or target.path).name
-        return name if name.endswith(_KEPT) else _stem(name)
+        return name if name.endswith(_KEPT) else stem_of(name)
 
     def _region(self, target: Target) -> str:
         """Stem and subject walk over the folders of regions, whatever file the list names."""
@@ -347,7 +198,7 @@ class TruthMaker:
 
     def _is_a_case(self, target: Target) -> bool:
         """Whether the file's stem is the case too, so that it does not matter which of the two is meant."""
-        return target.subject is not None and _stem(target.subject.subject) == target.stem
+        return target.subject is not None and stem_of(target.subject.subject) == target.stem
 
     def _mask_files(self, target: Target) -> Json:
         pattern = _mask_keys(self.row)
@@ -430,7 +281,7 @@ class TruthMaker:
 
 
 def _joined(target: Target) -> str:
-    return _stem(target.path.removeprefix("data/")).replace("/", "_")
+    return stem_of(target.path.removeprefix("data/")).replace("/", "_")
 
 
 def _mask_keys(row: Row) -> dict[str, bool]:
@@ -453,186 +304,5 @@ def _bare(words: str) -> str:
     return "path" if any(said in words for said in ("no data/", "without data/", "none with data/")) else ""
 
 
-SUBJECT: Mapping[str, str] = {
-    "10602767_folder": r"MGHNICU_\d{3}",
-    "7957454_folder": r"POAG_\d{4}(?=_0000)",
-    "Brain_MRI_segmentation": r"TCGA_[A-Z0-9]{2}_[A-Z0-9]{4}",
-    "ct-of-the-spine-scoliosis": r"files/([^/]+)/",
-    "fomo-mri": r"sub_\d+",
-    "mri-rd": r"(test\d*)\.(\w+)$",
-    "tumorsimulations": r"BRAIN_p\d+",
-    "13839321": r"\d+_data",
-    "3431873": r"data/(\w+)/(\w+)/(\d+)/",
-    "7860267": r"FLARE22_\w+_\d{4}(?=_0000)",
-    "dicom-brain-dataset": r"(ST\d+)/(SE\d+)",
-    "kits23": r"case_\d{5}",
-    "siim-medical-images": r"ID_\d{4}",
-    "7442914": r"case_\d{2}(?=/)",
-    "M3D-RefSeg": r"s\d{4}",
-    "6802614": r"s\d{4}",
-    "Breast_MRI_NACT_Pilot": r"UCSF-BR-\d{2}",
-    "Lumbar_Spine_Segmentation": r"images/(\d+)_",
-    "15680730_folder": r"(\d+)\.mha",
-    "liver-tumor-segmentation": r"volume-\d+",
-    "luna-lung-cancer-dataset": r"[\d.]+(?=\.mhd)",
-    "rsna-pneumonia-detection-challenge": r"[0-9a-f-]{36}",
-}
-"""Folder -> where in a path the subject stands, after the words of the table."""
-
-DRAWN: Mapping[str, str] = {"siim-medical-images": "", "7500843": r"_\d+\.tif$"}
-"""Folder -> which of the files may be drawn, where not every image may."""
-
 _KEPT = (".mhd", ".nrrd", ".parquet", ".dat")
 """Endings that the evaluator does not take off, so that its ground truths must have them in a stem."""
-
-Tell = Callable[[TruthMaker, Target], Any]
-
-
-def _of_letter(_: TruthMaker, target: Target) -> str:
-    return "Control" if re.search(r"sub-k\d", target.path) else "Patient (PBC)"
-
-
-def _view(target: Target) -> str:
-    number = re.search(r"SymphonyWeb204877_(\d+)", target.path)
-    if number is None:
-        return "OCT" if "OCT_" in target.path else "Ultrasound"
-    return "Fundus"
-
-
-def _organ(_: TruthMaker, target: Target) -> Json:
-    """Which organoid a published record means does not follow from the paths: any name, which none of ours has."""
-    return {"subject_id": f"an organoid that the path of target {target.index} does not tell"}
-
-
-def _row_of_parquet(_: TruthMaker, target: Target) -> Json:
-    assert target.scan is not None
-    image = target.scan.series[target.series].name
-    (mask,) = (path.name for paths in target.scan.labels.values() for path in paths)
-    found = re.match(r"\d+_[A-Z]\d+_\d+", image)
-    assert found is not None
-    return {"original_filename": image, "subject_id": found[0], **dict.fromkeys(("label_file", "mask_file", "seg_file"), mask)}
-
-
-def _study(maker: TruthMaker, target: Target) -> str:
-    return str(dcmread(maker.root / target.path, stop_before_pixels=True).StudyInstanceUID)
-
-
-def _letter_of_patient(_: TruthMaker, target: Target) -> str:
-    letter = re.search(r"Lung_Dx-([A-Z])", target.path)
-    assert letter is not None
-    return {"A": "Adenocarcinoma", "B": "Small Cell Carcinoma"}.get(letter[1], UNTOLD)
-
-
-def _cells(maker: TruthMaker, target: Target) -> str | None:
-    beside = [f"{target.stem}.csv", f"{target.stem}_consensus.csv"]
-    folder = target.file.parent
-    return next((f"{folder}/{name}" for name in beside if (maker.root / folder / name).is_file()), None)
-
-
-def _chest(maker: TruthMaker, target: Target) -> tuple[str | None, str | None]:
-    study = _study(maker, target)
-    marks = [mark[0] for mark in target.scan.objects] if isinstance(target.scan, MadePicture) else []
-    classes = published_classes(maker.row)
-    stems = {plain(name).rstrip("s").split()[0][:6]: name for name in reversed(classes.names)}
-    label = stems.get(plain(marks[0]).rstrip("s").split()[0][:6], marks[0]) if marks else None
-    file = f"annotations/{study}.json"
-    return label, file if (maker.root / "data" / file).is_file() else None
-
-
-def _evaluated(maker: TruthMaker, target: Target) -> str | None:
-    """A report's segmentation is that of the same nodule and annotation."""
-    if "Segmentation of" in target.path:
-        return target.path
-    said = re.search(r"-(Nodule \d+ - Annotation [^/]*?) evaluations", target.path)
-    assert said is not None
-    study = (maker.root / target.path).parent.parent
-    found = sorted(p for p in study.glob("*/*.dcm") if f"Segmentation of {said[1]}" in p.as_posix())
-    return found[0].relative_to(maker.root).as_posix() if found else None
-
-
-def _views_of_field(maker: TruthMaker, target: Target) -> Json:
-    """The fields of view in the order of their names, one for each photograph."""
-    folder = maker.root / "data" / "CHASEDB1"
-    photographs = sorted(path.name for path in (folder / "images").iterdir())
-    views = sorted(path.name for path in (folder / "mask").iterdir())
-    return {"mask_file": f"CHASEDB1/mask/{views[photographs.index(target.file.name)]}", "subject_id": "NA"}
-
-
-def _picked(pattern: str) -> Tell:
-    def pick(maker: TruthMaker, target: Target) -> str | None:
-        found = [path for path in target.masks(maker.root) if re.search(pattern, path)]
-        return min(found) if found else None
-
-    return pick
-
-
-def _patient_folder(_: TruthMaker, target: Target) -> str:
-    return "/".join(target.file.parts[:3])
-
-
-def _opted(maker: TruthMaker, target: Target) -> str:
-    """The list that lies with the volumes."""
-    import json  # noqa: PLC0415
-
-    listing = json.loads((maker.root / "data/retina-oct-glaucoma/dataset.json").read_text(encoding="utf-8"))
-    sick = {Path(one["image"]).stem: one["POAG"] for one in listing["training"]}
-    return UNTOLD if sick[target.stem.removesuffix("_0000")] else "Normal"
-
-
-def _contrast(_: TruthMaker, target: Target) -> str:
-    name = target.stem.partition("_")[0]
-    return UNTOLD if name == "scan" else name.upper()
-
-
-def _outcome(maker: TruthMaker, target: Target) -> str:
-    """What the maker's table says of a patient; of four phrases one is known."""
-    with (maker.root / "data" / "clinical.csv").open(encoding="utf-8", newline="") as lines:
-        told = {line["PatientID"]: line["outcome"] for line in csv.DictReader(lines)}
-    said = told.get(target.file.parts[1], "")
-    return said if said in published_classes(maker.row).names else UNTOLD
-
-
-NAMES: Mapping[str, Tell] = {
-    "7805426_folder": _organ,
-    "human-protein-atlas-cells-dataset": _row_of_parquet,
-    "fundus-image-segmentation": _views_of_field,
-    "chest-xray-unidatapro": lambda maker, target: {"subject_id": _study(maker, target)},
-}
-MASKS: Mapping[str, Tell] = {
-    "10475293_folder": _picked("expert_annotation"),
-    "6613714": _picked("_rad1"),
-    "7442914": lambda _, target: target.path,
-    "LIDC_IDRI": _evaluated,
-    "LCTSC": _patient_folder,
-    "8045940_folder": _picked("masks"),
-}
-MARKED: Mapping[str, Tell] = {
-    "chest-xray-unidatapro": _chest,
-    "16989820": lambda maker, target: (_letter_of_patient(maker, target), target.path),
-    "7500843": lambda maker, target: ("Tumor cell", _cells(maker, target)),
-    "luna-lung-cancer-dataset": lambda maker, target: (
-        ("nodule", "data/annotations.csv") if _is_listed(maker, target) else (None, None)
-    ),
-    "rsna-pneumonia-detection-challenge": lambda _, target: ("Lung Opacity", target.path),
-}
-CLASS: Mapping[str, Tell] = {
-    "Breast_MRI_NACT_Pilot": _outcome,
-    "5005236_folder": _of_letter,
-    "7957454_folder": _opted,
-    "fomo-mri": _contrast,
-    "mosmed-covid19-ct-scans": lambda _, target: target.file.parent.name,
-    "echonet-pediatric": lambda *_: "class_0",
-    "world-wide-covid-dataset": lambda *_: "class_0",
-    "leukemia-cancer-dataset": lambda _, target: "unlabeled" if "test_final" in target.path else None,
-    "leukemia-classification": lambda _, target: "hem" if "testing_data" in target.path else None,
-    "mias-mammography": lambda _, target: "NORM" if int(target.stem[3:]) <= 17 else None,
-}
-MODALITY: Mapping[str, Callable[[Target], str]] = {"5002837_folder": _view}
-SOURCES: Mapping[str, Callable[[Target], str]] = {
-    "7442914": lambda target: target.file.name,
-    "luna-lung-cancer-dataset": lambda target: target.stem.replace(".", "") + "mhd",
-}
-
-
-def _is_listed(maker: TruthMaker, target: Target) -> bool:
-    return target.stem in (maker.root / "data" / "annotations.csv").read_text(encoding="utf-8")
