@@ -3,6 +3,9 @@
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --quiet
 
+# Set in many containers: then every process, and tests start hundreds, compiles all it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test setup lint types fast slow benchmark ui clean
 
 setup: .venv/.locked
