@@ -27,8 +27,8 @@ Flips = tuple[bool, bool, bool]
 LEAST_AGREEMENT = 0.95
 """Dice of all labels together: corrected copies differ in a few slices."""
 
-MOST_OF_OTHERS = 0.5
-"""Dice of any other way. Left and right structures have labels of their own, so that a mirrored copy agrees in few voxels."""
+MOST_OF_OTHERS = 0.8
+"""Dice of any other way. A structure may be nearly its own mirror image, but left and right ones have labels of their own."""
 
 _AS_STORED = ReadOptions(assume_orientation="RAS", spacing_mm=(1.0, 1.0, 1.0))
 
