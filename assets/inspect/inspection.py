@@ -9,6 +9,7 @@ from pathlib import Path
 from assets.inspect import classes as class_rules
 from assets.inspect import dicom_marks, merging, objects
 from assets.inspect import labels as label_rules
+from assets.inspect.annotations import Annotated, annotated_in
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
@@ -50,6 +51,7 @@ class Inspection:
         objects: How objects are marked.
         evidence: What was seen, per field.
         unknown: What could not be told.
+        annotated: A file that marks objects in a format that no draft can use.
         rows: Tables whose rows are looked at as files, with their columns of pictures.
         junk: Files that are nobody's data, with the reason.
         n_files: How many names were looked at.
@@ -65,6 +67,7 @@ class Inspection:
     objects: objects.ObjectRule | None = None
     evidence: tuple[Evidence, ...] = ()
     unknown: tuple[Unknown, ...] = ()
+    annotated: Annotated | None = None
     rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
     junk: dict[str, str] = field(default_factory=dict)
     n_files: int = 0
@@ -104,6 +107,10 @@ def inspect_folder(root: Path) -> Inspection:
         unknown += planned.unknown
     elif instances is None:
         unknown.append(Unknown("layout", "no images were recognised"))
+    found = replace(found, annotated=_annotated(found))
+    if found.annotated is not None:
+        why = f"{found.annotated.path} is {found.annotated.format}, which no draft can use; it names "
+        unknown.append(Unknown("objects", why + (", ".join(found.annotated.names[:20]) or "nothing")))
     evidence += found.evidence
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
@@ -263,7 +270,19 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
     return names, answer, planned
 
 
+def _annotated(found: Inspection) -> Annotated | None:
+    """Marked objects of no use for a draft, where there are images and nothing else tells a task."""
+    planned = found.plan is not None and not found.plan.labels
+    instances = found.dicom is not None and not found.dicom.outlined
+    if not (planned or instances) or found.objects is not None or found.classes is not None:
+        return None
+    return annotated_in(found.root, (path for part in found.parts if part.role == "text" for path in part.group.paths[:2]))
+
+
 def _task(found: Inspection) -> Evidence | Unknown:
+    if found.annotated is not None:
+        said = "segmentation" if found.annotated.outlined else "detection"
+        return Evidence("task", said, 0.6, f"{found.annotated.path} marks objects as {found.annotated.format} does")
     boxes = found.objects is not None
     if found.dicom is not None:
         few = found.dicom.outlined and found.dicom.share < _FEW

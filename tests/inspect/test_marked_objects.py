@@ -123,3 +123,37 @@ def test_the_same_pictures_in_two_formats(tmp_path: Path) -> None:
     _, spec, tree = drafted(tmp_path)
     assert len(spec.layout.series) == 2
     assert len(images(tree)) == 6
+
+
+COCO = {
+    "images": [{"id": 1, "file_name": "photos/0001.png"}],
+    "categories": [{"id": 1, "name": "polyp"}, {"id": 2, "name": "stone"}],
+}
+SHAPE = {"label": "stone", "points": [[1, 1], [4, 4]], "shape_type": "rectangle"}
+KINDS = [{"labels": [{"id": "L_1", "name": "opacity"}]}]
+DRAWN = {"labelId": "L_1", "data": {"vertices": [[1, 2], [3, 4], [5, 1]]}}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (COCO | {"annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 3, 3]}]}, "detection"),
+        (COCO | {"annotations": [{"image_id": 1, "category_id": 1, "segmentation": [[1, 1, 3, 3, 1, 3]]}]}, "segmentation"),
+        (COCO | {"annotations": [{"image_id": 1, "caption": "a stone"}]}, ""),
+        ({"imagePath": "0001.png", "shapes": [SHAPE]}, "detection"),
+        ({"imagePath": "0001.png", "shapes": [SHAPE | {"shape_type": "polygon"}]}, "segmentation"),
+        ({"shapes": [1, 2]}, ""),
+        (
+            {"labelGroups": KINDS, "datasets": [{"annotations": [DRAWN]}]},
+            "segmentation",
+        ),
+        ({"labelGroups": KINDS, "datasets": []}, ""),
+    ],
+)
+def test_formats_that_no_draft_can_use_still_tell_the_task(content: dict[str, object], said: str, tmp_path: Path) -> None:
+    for number in ("0001", "0002", "0007"):
+        picture(tmp_path / f"photos/{number}.png")
+    (tmp_path / "marks.json").write_text(json.dumps(content))
+    found = inspect_folder(tmp_path)
+    assert found.said("task") == said
+    assert bool(said) == any(u.field == "objects" for u in found.unknown)

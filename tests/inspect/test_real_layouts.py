@@ -15,6 +15,7 @@ TOLD = {
     "Ceph-Bio-400": ("", 12, 0),
     "DRIVE": ("segmentation", 6, 6),
     "FeTA-like": ("segmentation", 1, 1),
+    "HNTSMRG24": ("segmentation", 21, 21),
     "ISLES24": ("segmentation", 1, 1),
     "KiTS23": ("segmentation", 12, 12),
     "MSD": ("segmentation", 174, 174),

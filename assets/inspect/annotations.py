@@ -1,0 +1,78 @@
+"""Files of marked objects in formats that the dataset language does not read: COCO, LabelMe, MD.ai. They still tell the task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_OPENED, _MOST_BYTES, _MOST_ITEMS = 12, 1 << 25, 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """What a file marks.
+
+    Attributes:
+        path: The file.
+        format: What its format is called.
+        names: Names of what is marked.
+        outlined: Whether outlines are drawn, not only boxes.
+    """
+
+    path: str
+    format: str
+    names: tuple[str, ...]
+    outlined: bool
+
+
+def annotated_in(root: Path, paths: Iterable[str]) -> Annotated | None:
+    """The first of a few JSON files that marks objects in one of these formats."""
+    for path in [path for path in paths if path.lower().endswith(".json")][:_OPENED]:
+        try:
+            if (root / path).stat().st_size > _MOST_BYTES:
+                continue
+            content = json.loads((root / path).read_text(encoding="utf-8-sig", errors="replace"))
+        except (OSError, ValueError, RecursionError):
+            continue
+        for read in (_coco, _labelme, _mdai):
+            found = read(path, content) if isinstance(content, dict) else None
+            if found is not None:
+                return found
+    return None
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value[:_MOST_ITEMS] if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _named(items: Iterable[dict[str, Any]], key: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(item[key]) for item in items if item.get(key)))
+
+
+def _coco(path: str, content: dict[str, Any]) -> Annotated | None:
+    marks, kinds = _dicts(content.get("annotations")), _dicts(content.get("categories"))
+    if not marks or not kinds or not _dicts(content.get("images")) or not all("category_id" in mark for mark in marks):
+        return None
+    outlined = any(mark.get("segmentation") for mark in marks)
+    if not outlined and not any(mark.get("bbox") for mark in marks):
+        return None
+    return Annotated(path, "COCO", _named(kinds, "name"), outlined)
+
+
+def _labelme(path: str, content: dict[str, Any]) -> Annotated | None:
+    marks = [mark for mark in _dicts(content.get("shapes")) if "label" in mark and isinstance(mark.get("points"), list)]
+    if not marks or "imagePath" not in content:
+        return None
+    return Annotated(path, "LabelMe", _named(marks, "label"), any(mark.get("shape_type") != "rectangle" for mark in marks))
+
+
+def _mdai(path: str, content: dict[str, Any]) -> Annotated | None:
+    kinds = [kind for group in _dicts(content.get("labelGroups")) for kind in _dicts(group.get("labels"))]
+    marks = [mark for one in _dicts(content.get("datasets")) for mark in _dicts(one.get("annotations"))]
+    drawn = [mark["data"] for mark in marks if isinstance(mark.get("data"), dict)]
+    if not kinds or not drawn:
+        return None
+    return Annotated(path, "MD.ai", _named(kinds, "name"), any("vertices" in data for data in drawn))
