@@ -1,6 +1,7 @@
 """Makes the Dagster assets of one dataset's chain.
 
-    <slug> -> <slug>/volumes -> <slug>/boxes, mask_sizes, lesion_sizes, landmarks -> <slug>/index -> <slug>/splits, <slug>/records
+    <slug> -> <slug>/volumes -> <slug>/boxes, mask_sizes, lesion_sizes, landmarks -> <slug>/index -> <slug>/splits
+                                                                                               -> <slug>/records -> <slug>/score
 
 Here are those of the raw folder and of the subjects; those of the dataset as a whole are in `assets/chain_dataset.py`.
 All per-subject steps are one multi-asset: a subject goes through all of them with its label map read once, and one bad subject

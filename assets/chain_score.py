@@ -35,7 +35,7 @@ def score_asset(dataset: Dataset, mds: Mds, owners: list[str], tags: Mapping[str
         kinds={"parquet"},
         output_required=False,
         automation_condition=condition,
-        check_specs=[dg.AssetCheckSpec(CHECK, asset=key, description="The records have the score 1 in all eleven metrics.")],
+        check_specs=[dg.AssetCheckSpec(CHECK, asset=key, description="Where there is a ground truth, all eleven metrics are 1.")],
         group_name=slug,
         tags=dict(tags),
         owners=owners,
@@ -49,27 +49,30 @@ def score_asset(dataset: Dataset, mds: Mds, owners: list[str], tags: Mapping[str
             raise dg.Failure(str(error), allow_retries=False) from error
         if isinstance(found, NoScore):
             context.log.info(f"{slug}: {found.problem}")
-            yield _check(key, found.problem)
+            yield _check(key, found.problem, passed=not found.has_truth)
             return
         metadata = _metadata(dataset, found)
         lost = ", ".join(f"{name} {value:.4f}" for name, value in found.metrics.items() if value < 1)
         context.log.info(
             f"{slug}: E2E {found.metrics['E2E']:.4f} by {found.truth}; {f'below 1: {lost}' if lost else '1 in all eleven'}"
         )
-        check = _check(key, f"below 1: {lost}" if lost else "", metadata["lost"])
+        check = _check(key, f"below 1: {lost}" if lost else "1 in all eleven", metadata["lost"], passed=not lost)
         yield dg.MaterializeResult(metadata=metadata, check_results=[check], data_version=dg.DataVersion(found.key))
 
     return score
 
 
-def _check(key: list[str], problem: str, lost: dg.MetadataValue | None = None) -> dg.AssetCheckResult:
-    """A warning at most: a score says something of a dataset and of its ground truth, and stops nothing."""
+def _check(key: list[str], description: str, lost: dg.MetadataValue | None = None, *, passed: bool) -> dg.AssetCheckResult:
+    """A warning at most: a score says something of a dataset and of its ground truth, and stops nothing.
+
+    Most users have no ground truth, which is nothing to be warned of.
+    """
     return dg.AssetCheckResult(
-        passed=not problem,
+        passed=passed,
         check_name=CHECK,
         asset_key=key,
         severity=dg.AssetCheckSeverity.WARN,
-        description=problem or "1 in all eleven",
+        description=description,
         metadata={"lost": lost} if lost is not None else {},
     )
 

@@ -12,6 +12,7 @@ from assets.counts import counts
 from assets.dataset import Dataset, Survey
 from assets.index import NotReadyError, index_key, index_tables, splits_key
 from assets.mds.key import records_key
+from assets.spec_mds import Mds
 from assets.tables import BOXES
 from resources.layout import RECORDS
 from resources.store import DatasetRecord
@@ -114,9 +115,17 @@ def why_dataset(dataset: Dataset) -> list[dict[str, Any]]:
             stale["splits"] = reason
         if spec.mds is not None and not store.folder_current("records", records_key(dataset, spec.mds), RECORDS):
             stale["records"] = reason
+        elif spec.mds is not None and not _scored(dataset, spec.mds):
+            stale["score"] = reason
     except NotReadyError as error:
         stale = {"index": str(error)}
     return [{"subject": "(dataset)", "state": "tables", "stale": stale}] if stale else []
+
+
+def _scored(dataset: Dataset, mds: Mds) -> bool:
+    from assets.mds.score import score_current  # noqa: PLC0415 - loads the scorer, which most commands do without
+
+    return score_current(dataset, mds)
 
 
 def _state(found: Survey, subject: str) -> str:

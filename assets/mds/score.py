@@ -42,9 +42,15 @@ TRUTHS_VARIABLE = "MEDFOUNDRY_GROUND_TRUTHS"
 
 @dataclass(frozen=True)
 class NoScore:
-    """Why there is no score, in one line."""
+    """Why there is no score.
+
+    Attributes:
+        problem: In one line.
+        has_truth: Whether there is a ground truth, which cannot be used.
+    """
 
     problem: str
+    has_truth: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,9 +113,15 @@ def publish_score(dataset: Dataset, mds: Mds) -> RecordsScore | NoScore:
         made = _score(dataset, path)
     except (GroundTruthError, OSError) as error:
         _withdraw(dataset)
-        return NoScore(f"nothing to score: {error}")
+        return NoScore(f"nothing to score: {error}", has_truth=True)
     store.write_tables(STEP, key, made, {})
     return _stored(dataset, str(path), key, unchanged=False)
+
+
+def score_current(dataset: Dataset, mds: Mds) -> bool:
+    """Whether there is nothing to do: no ground truth, or tables made of it, of the records as they are, by this arithmetic."""
+    path = next((found for found in map(truth_in, truth_folders(dataset, mds)) if found is not None), None)
+    return path is None or dataset.store.tables_current(STEP, _key(dataset, path), TABLES)
 
 
 def _key(dataset: Dataset, path: Path) -> str:

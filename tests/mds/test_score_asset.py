@@ -12,6 +12,7 @@ import pytest
 
 from assets.chain import build_chain
 from expectations.gate import GreatExpectationsGates
+from orchestration.status import why_dataset
 from tests.benchmark.made import ground_truth, truth_sample, write_truth
 from tests.data_makers import kits23
 from tests.orchestration.world import World, altered, catalog_spec, reasons
@@ -65,11 +66,19 @@ def test_without_a_ground_truth_it_is_skipped_and_says_what_was_looked_for(world
     assert result.success, reasons(result)
     assert materialized(result) is None
     check = checked(result)
-    assert (check.passed, check.severity, check.blocking) == (False, dg.AssetCheckSeverity.WARN, False)
+    assert (check.passed, check.severity, check.blocking) == (True, dg.AssetCheckSeverity.WARN, False)
     assert str(check.description).startswith("nothing to score: no ground_truth*.json in ")
     assert str(world.root / "raw" / "kits23" / "VLM") in str(check.description)
     assert "\n" not in str(check.description)
     assert not [name for name in world.files() if name.startswith("score")]
+
+
+def test_why_says_that_a_score_is_of_another_ground_truth(world: World) -> None:
+    path = write_truth(world.root / "raw" / "mdsbench" / "forth_dataset" / "kits23", truth())
+    assert world.run().success
+    assert why_dataset(world.dataset) == []
+    path.write_text(json.dumps(truth("KiTS 23")))
+    assert [list(entry["stale"]) for entry in why_dataset(world.dataset)] == [["score"]]
 
 
 @pytest.mark.parametrize("place", ["raw/kits23", "raw/mdsbench/forth_dataset/kits23"])
@@ -131,6 +140,7 @@ def test_a_ground_truth_that_says_nothing_gives_no_figure_and_takes_the_old_ones
     result = world.run()
     assert result.success, reasons(result)
     assert materialized(result) is None
+    assert not checked(result).passed
     assert str(checked(result).description).startswith(f"nothing to score: {path} ")
     assert not [name for name in world.files() if name.startswith("score")]
     files = world.files()
