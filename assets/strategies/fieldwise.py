@@ -123,7 +123,8 @@ def fieldwise(outcomes: Sequence[Outcome], is_there: IsThere | None) -> Fieldwis
         records[index] = _mixed(index, body, voices, votes)
         pictures[index], sizes[index] = body.outcome.pictures[body.index], body.outcome.sizes[body.index]
     meta = _meta(ordered, is_there, votes)
-    mixed = replace(best.outcome, records=records, meta=meta, pictures=pictures, sizes=sizes, repairs=())
+    done = tuple(repair for repair in best.outcome.repairs if repair.done)
+    mixed = replace(best.outcome, records=records, meta=meta, pictures=pictures, sizes=sizes, repairs=done)
     mixed = _agreeing(mixed)
     ours, theirs = mixed.validation(is_there).total, best.outcome.validation(is_there).total
     told = tuple(vote for vote in votes if vote.support[0] < vote.support[1] or vote.tied)
@@ -206,7 +207,7 @@ def _agreeing(mixed: Outcome) -> Outcome:
     facts = Facts(mds.name if mds else mixed.spec.name, "", mixed.sizes, {index: image_path(index) for index in mixed.records})
     records, repairs = repair_records(mixed.records, facts)
     meta, more = repair_metadata(mixed.meta, records)
-    return replace(mixed, records=records, meta=meta, repairs=(*repairs, *more))
+    return replace(mixed, records=records, meta=meta, repairs=(*mixed.repairs, *repairs, *more))
 
 
 def _extra(record: Mapping[str, Any]) -> Json:
