@@ -104,9 +104,9 @@ def _joined(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
         return None
     if (len(kinds) > 1 and tail) or (len(kinds) > 1 and not all(_names_structure(kind) for kind in kinds)):
         return None
-    front, back = _around(kinds)
+    front = _around(kinds)
     rows = [
-        (*file.folder, Token(stem, "free"), *_cut(file.stem[len(stem) :], front, back), Token(file.ending, "ending"))
+        (*file.folder, Token(stem, "free"), *_cut(file.stem[len(stem) :], front), Token(file.ending, "ending"))
         for file, stem in zip(maps, whose, strict=True)
         if stem
     ]
@@ -145,8 +145,8 @@ def _files(parts: Sequence[Part]) -> list[_File]:
 
 def _longest(name: str, stems: set[str]) -> str:
     """The longest image's name that a name begins with and does not go on in the middle of a word or number."""
-    fitting = [stem for stem in stems if name.startswith(stem) and not name[len(stem) : len(stem) + 1].isalnum()]
-    return max(fitting, key=len, default="")
+    ends = (end for end in range(len(name), 0, -1) if not name[end : end + 1].isalnum())
+    return next((name[:end] for end in ends if name[:end] in stems), "")
 
 
 def _names_structure(text: str) -> bool:
@@ -154,15 +154,15 @@ def _names_structure(text: str) -> bool:
     return bool(said) and not set(said) & SEQUENCES and not any(letter.isdigit() for letter in text)
 
 
-def _around(kinds: set[str]) -> tuple[int, int]:
-    """How many signs all texts begin and end with that are not letters."""
-    first = next(iter(sorted(kinds)))
+def _around(kinds: set[str]) -> int:
+    """How many signs that are no letters all texts begin with."""
+    first = min(kinds)
     front = next((n for n, sign in enumerate(first) if sign.isalnum()), len(first))
-    return (front, 0) if len({kind[:front] for kind in kinds}) == 1 else (0, 0)
+    return front if len({kind[:front] for kind in kinds}) == 1 else 0
 
 
-def _cut(behind: str, front: int, back: int) -> list[Token]:
-    return [Token(behind[:front], "sign"), Token(behind[front : len(behind) - back], "free" if behind else "sign")]
+def _cut(behind: str, front: int) -> list[Token]:
+    return [Token(behind[:front], "sign"), Token(behind[front:], "free")]
 
 
 def _group(rows: Sequence[Row]) -> Group:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,10 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from assets.inspect.grouping import gathered
 from assets.inspect.labels import grey_levels
+from assets.inspect.roles import by_name
+from assets.inspect.stems import by_stem
 from tests.inspect.folders import drafted, images, instance, pairs, picture, volume
 
 
@@ -197,3 +201,13 @@ def test_even_grey_levels_stand_for_ids(levels: tuple[int, ...], ids: dict[int, 
 @pytest.mark.parametrize("levels", [(1, 2, 3), (10, 20, 250), (100, 255), (205, 420)])
 def test_other_numbers_are_the_ids_themselves(levels: tuple[int, ...]) -> None:
     assert grey_levels(levels) == {}
+
+
+def test_many_names_of_no_common_form_take_little_time() -> None:
+    """A quarter of the names that are looked at, without opening them: links are looked up, not searched for."""
+    paths = [f"photos/{'abcdefgh'[n % 8] * (1 + n % 5)}{n}.png" for n in range(5000)]
+    paths += [path.replace("photos", "masks").replace(".png", f"_{('stone', 'vessel')[len(path) % 2]}.png") for path in paths]
+    started = time.perf_counter()
+    joined = by_stem([by_name(group) for group in gathered(paths)[0]])
+    assert time.perf_counter() - started < 20
+    assert sorted(len(part.group.paths) for part in joined) == [5000, 5000]
