@@ -38,6 +38,12 @@ def _regex(value: str) -> str:
     return value
 
 
+def _says_something(value: str) -> str:
+    if re.fullmatch(value, ""):
+        raise ValueError(f"{value!r} matches an empty text too, which is nobody's name")
+    return value
+
+
 def _as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
@@ -52,6 +58,7 @@ def spelled_out(value: object, field: str) -> object:
 OrientationCode = Annotated[str, AfterValidator(_orientation_code)]
 Axes = Annotated[str, AfterValidator(_axes)]
 Regex = Annotated[str, AfterValidator(_regex)]
+NameRegex = Annotated[Regex, AfterValidator(_says_something)]
 
 
 def _globs(value: object) -> object:
@@ -309,8 +316,8 @@ class RawLayout(Part):
         listing: The dataset's own list of subjects, if it has one.
     """
 
-    subject: Regex
-    scan: Regex | None = None
+    subject: NameRegex
+    scan: NameRegex | None = None
     scan_names: ScanNames | None = None
     roots: tuple[str, ...] = ()
     fields: dict[str, Regex] = Field(default_factory=dict)

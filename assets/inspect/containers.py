@@ -54,7 +54,9 @@ def in_containers(part: Part) -> Plan | None:
     masks = [a for a in arrays if set(words(a.name)) & MASK]
     if len(arrays) < 2 or len(images) != 1 or len(masks) != 1 or images[0].shape[:2] != masks[0].shape[:2]:
         return None
-    fields, people = keyed(part.group, range(len(part.group.variables)))
+    every = range(len(part.group.variables))
+    fields, people = keyed(part.group, [n for n in every if part.group.variables[n].kind not in PARTED])
+    fields = with_split(fields, part.group, every)
     where = stretches(part.group, fields)
     if where is None or "subject" not in fields or not unique(part.group, where):
         return None

@@ -120,8 +120,6 @@ def _link(link: Path, raw: Path) -> None:
 def _build(dataset: Dataset) -> None:
     """Volumes of the subjects that the sample needs, and the tables made of them."""
     found = survey(dataset)
-    if "" in found.tree.subjects:
-        raise CandidateError(f"the subject of some files is an empty text by the expression {dataset.spec.layout.subject!r}")
     wanted = _wanted(dataset)
     plans = [SubjectPlan(p.subject, {"volumes": p.stale["volumes"]}) for p in found.stale if "volumes" in p.stale]
     plans = [plan for plan in plans if plan.subject in wanted]

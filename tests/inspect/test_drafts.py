@@ -165,6 +165,17 @@ def test_two_arrays_of_one_file_are_image_and_mask(tmp_path: Path) -> None:
     assert (layout.series["image"].key, layout.labels["mask"].key, layout.labels["mask"].nonzero_is) == ("image", "label", 1)
 
 
+def test_a_sub_folder_that_some_files_lie_in_is_nobody(tmp_path: Path) -> None:
+    mask = np.zeros((5, 6), np.uint8)
+    mask[2] = 255
+    names = ["volume_1_slice_7", "volume_1_slice_9", "volume_12_slice_7", "part_1/volume_41_slice_7", "part_1/volume_41_slice_9"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        np.savez(tmp_path / f"{name}.npz", image=np.full((5, 6, 3), 9, np.uint8), mask=mask)
+    tree = discover(as_spec(inspect_folder(tmp_path), "draft"), tmp_path)
+    assert {subject: len(raw.scans) for subject, raw in tree.subjects.items()} == {"1": 2, "12": 1, "41": 2}
+
+
 def test_the_file_says_what_it_rests_on_and_what_is_unknown(tmp_path: Path) -> None:
     for number in (1, 2):
         volume(tmp_path / f"images/p{number}.nii.gz")
