@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assets.chosen import one_plane
-from assets.lie import flipped, flips_of
+from assets.flips_by_masks import flipped, flips_of
 from assets.raw.rows import on_disk, row_of
 from assets.spec_layout import FileSource, SeriesSource
 from assets.templates import stem

@@ -200,10 +200,11 @@ def _paths(spec: DatasetSpec) -> Iterator[str]:
     yield from spec.layout.roots
     if spec.classes is not None and spec.classes.table is not None:
         yield spec.classes.table.file
+    if spec.classes is not None and spec.classes.lines is not None:
+        yield spec.classes.lines.file
     if spec.objects is not None:
         yield from spec.objects.file
-    if spec.people.table is not None:
-        yield spec.people.table.file
+    yield from (table.file for table in spec.people.all_tables)
 
 
 def _require_inside(spec: DatasetSpec) -> None:
