@@ -114,7 +114,7 @@ class _Result:
         self.lines += ["", *self._sources(), "", *_plan_lines(pending, unlisted), f"into {self.session.folders.raw}"]
         self.content |= {
             "accepted": accepted,
-            "sources": [{"kind": s.kind, "id": s.id, "mirror": s.mirror} for s in self.session.dataset.sources],
+            "sources": [{"kind": s.kind, "id": s.id, "mirror": s.mirror, "note": s.note} for s in self.session.dataset.sources],
             "files": [_pending_entry(entry) for entry in pending],
         }
         waiting = [(entry.item.source, "its files are fetched by hand") for entry in pending if entry.by_hand]
@@ -165,6 +165,8 @@ class _Result:
             skipped = "" if source in chosen else "  (not chosen: a mirror)" if source.mirror else "  (not chosen)"
             revision = f" at {source.revision}" if source.revision else ""
             yield f"source {number}: {source.kind} {source.id}{revision}{skipped}"
+            if source.note:
+                yield f"  note: {source.note}"
 
 
 def _plan_lines(pending: Sequence[Pending], unlisted: str) -> Iterator[str]:

@@ -97,6 +97,14 @@ def test_a_download_from_beginning_to_end(terminal: Terminal, site: Site) -> Non
     assert "1 in place before, 0 fetched" in again.stdout
 
 
+def test_a_dry_run_shows_the_note_of_every_source_even_of_those_it_can_fetch(terminal: Terminal, site: Site) -> None:
+    address = site.put("/a.zip", whole(CONTENT))
+    terminal.catalog(sources=[{"kind": "http", "id": address, "note": "holds a.rar, to be unpacked by hand"}])
+    assert "  note: holds a.rar, to be unpacked by hand" in terminal.type("kits23", "--dry-run").stdout.splitlines()
+    content = json.loads(terminal.type("kits23", "--dry-run", "--json").stdout)
+    assert content["sources"] == [{"kind": "http", "id": address, "mirror": False, "note": "holds a.rar, to be unpacked by hand"}]
+
+
 def test_a_dry_run_fetches_nothing_and_tells_all(terminal: Terminal, site: Site) -> None:
     entry = {"key": "b.zip", "size": 24_000_000_000, "links": {"self": "x"}}
     site.put("/api/records/1", replies(200, json.dumps({"files": [entry]}).encode()))
