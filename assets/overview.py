@@ -111,7 +111,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         str(row["subjects"] or ""),
         row["licence"],
         row["access"],
-        row["checked_on"],
+        row["checked_on"] or "unchecked",
     )
 
 

@@ -135,7 +135,8 @@ class DatasetSpec(Part):
     """Everything MedFoundry knows about one source dataset.
 
     Attributes:
-        checked_on: What the spec has been run on: a miniature of the published layout, real label files, or real data.
+        checked_on: What the spec has been run on: a miniature of the published layout, real label files, or real data;
+            None where nobody has said so.
         raw_folder: Its folder under `data/raw`, where two datasets share one; the slug if not given.
         lesions: Label ids whose sizes are measured.
         lesion_series: The series on which lesion sizes are asked about; the first if not given.
@@ -153,7 +154,7 @@ class DatasetSpec(Part):
     description: str
     citation: str = ""
     sources: tuple[Source, ...]
-    checked_on: Literal["miniature", "labels", "real data"] = "miniature"
+    checked_on: Literal["miniature", "labels", "real data"] | None = None
     raw_folder: str = ""
     layout: RawLayout
     labels: Annotated[dict[int, Label], BeforeValidator(partial(spelled_out, field="name"))] = Field(default_factory=dict)
