@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from assets.patterns import compile_pattern
 from assets.raw import RawScan, RawSubject, RawTree
 from assets.raw.claims import Claims
 from assets.raw.lines import key_values
 from assets.raw.listing import pick
+from assets.raw.scans import counts
 from assets.spec import DatasetSpec
 from assets.spec_mds import Classes, ClassLines, ClassTable
 from assets.tables import CLASSES, frame
@@ -48,7 +49,7 @@ def classes_table(spec: DatasetSpec, tree: RawTree, subjects: set[str], read_tag
         fields = fields_of(path, subject.subject, scan.scan, scan.fields)
         try:
             if declared.lines is not None:
-                raw, source = _by_lines(declared.lines, lines, subject.subject, scan.scan)
+                raw, source = _by_lines(declared.lines, lines.get(subject.subject, []), scan)
             else:
                 raw, source = _told(declared, told, fields, tree.root / path, read_tag)
         except UnknownFieldError as error:
@@ -98,33 +99,54 @@ def _listed(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
         raise TableUnreadableError(f"{path.name} has no classes at {source.each}: {error!r}") from error
 
 
-_Lines = dict[tuple[str, str | None], tuple[str, str | None]]
-"""(Subject, scan where each has a file) -> the file, and the text it says."""
+@dataclass(frozen=True)
+class _Line:
+    """What a file of lines says.
+
+    Attributes:
+        path: The file.
+        scan: Which scan it is about; None for all of the subject.
+        root: The root it lies under, whose scans alone it is about; empty for those of all roots.
+        text: What it says; None for nothing.
+    """
+
+    path: str
+    scan: str | None
+    root: str
+    text: str | None
+
+    def is_about(self, scan: RawScan) -> bool:
+        return self.scan in (None, scan.scan) and counts(self.root, {scan.root})
 
 
-def _lines(spec: DatasetSpec, tree: RawTree) -> tuple[_Lines, list[Finding]]:
-    told: _Lines = {}
+def _lines(spec: DatasetSpec, tree: RawTree) -> tuple[dict[str, list[_Line]], list[Finding]]:
+    """Subject -> what its files say; those under roots that none of its scans is taken from are not opened."""
+    told: dict[str, list[_Line]] = {}
     findings: list[Finding] = []
-    source = spec.classes.lines if spec.classes is not None else None
-    if source is None:
+    source, pattern = spec.classes.lines if spec.classes is not None else None, Claims(spec).class_lines
+    if source is None or pattern is None:
         return told, findings
-    pattern = compile_pattern(source.file, Claims(spec).fields)
     for file in tree.files:
-        if (read := pattern.match(file.path)) is None:
+        read = pattern.match(file.path)
+        if read is None or read["subject"] not in tree.subjects:
+            continue
+        root = read.get("root", "")
+        if not counts(root, tree.subjects[read["subject"]].roots):
             continue
         try:
             text = key_values(tree.root / file.path).get(source.key)
         except (OSError, UnicodeDecodeError) as error:
             text = None
             findings.append(finding(Code.CLASS_UNKNOWN, f"the class cannot be read: {error}", file=file.path))
-        told[read["subject"], read.get("scan")] = file.path, text
+        told.setdefault(read["subject"], []).append(_Line(file.path, read.get("scan"), root, text))
     return told, findings
 
 
-def _by_lines(source: ClassLines, lines: _Lines, subject: str, scan: str) -> tuple[str | None, str]:
-    """What is told, and by what."""
-    path, text = lines.get((subject, scan)) or lines.get((subject, None)) or (source.file, None)
-    return text, f"{path}, {source.key}"
+def _by_lines(source: ClassLines, lines: Sequence[_Line], scan: RawScan) -> tuple[str | None, str]:
+    """What is told, and by what; a file about the scan alone comes before one about all scans, one of its root before others."""
+    fitting = [line for line in lines if line.is_about(scan)]
+    best = max(fitting, key=lambda line: (line.scan is not None, bool(line.root)), default=_Line(source.file, None, "", None))
+    return best.text, f"{best.path}, {source.key}"
 
 
 def _named(declared: Classes, raw: str) -> str:

@@ -32,6 +32,7 @@ class Code(StrEnum):
     MISSING_LABELS = "missing-labels"
     AMBIGUOUS_FILE = "ambiguous-file"
     SUPERSEDED = "superseded"
+    SCAN_NAME_ASTRAY = "scan-name-astray"
     REPAIRED = "repaired"
     UNREADABLE = "unreadable"
 
@@ -109,6 +110,7 @@ class Code(StrEnum):
 
     # What was made of it
     EXPECTATION_FAILED = "expectation-failed"
+    SAME_IMAGE_TWICE = "same-image"
     SPLIT_SHARE = "split-share"
     NO_RECORD = "no-record"
     OFFICIAL_SPLIT_UNKNOWN = "official-split-unknown"
@@ -153,7 +155,9 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.LESION_WITHOUT_AXES: Severity.WARNING,
     Code.LESION_AT_BORDER: Severity.WARNING,
     Code.CLASS_UNKNOWN: Severity.WARNING,
+    Code.SCAN_NAME_ASTRAY: Severity.WARNING,
     Code.OBJECT_UNUSABLE: Severity.WARNING,
+    Code.SAME_IMAGE_TWICE: Severity.WARNING,
     Code.SPLIT_SHARE: Severity.WARNING,
     Code.NO_RECORD: Severity.WARNING,
     Code.OFFICIAL_SPLIT_UNKNOWN: Severity.WARNING,

@@ -101,13 +101,19 @@ class Claims:
         return found | dict.fromkeys((t.file for t in people.all_tables), "the people behind the subjects are taken from it")
 
     @cached_property
+    def class_lines(self) -> Pattern | None:
+        """The files of lines that say a class, if the spec has such."""
+        classes = self.spec.classes
+        return compile_pattern(classes.lines.file, self.fields) if classes is not None and classes.lines is not None else None
+
+    @cached_property
     def _beside(self) -> list[tuple[re.Pattern[str], str]]:
         """Files that are read though they make no volume, and what for: marked objects, and classes told by lines."""
-        objects, classes = self.spec.objects, self.spec.classes
+        objects = self.spec.objects
         any_name = ("[^/]+".join(map(re.escape, re.split(r"\{[a-z_]+\}", text))) for text in (objects.file if objects else ()))
         found = [(re.compile(text), "marked objects are read from it") for text in any_name]
-        if classes is not None and classes.lines is not None:
-            found.append((compile_pattern(classes.lines.file, self.fields).regex, "the classes are taken from it"))
+        if self.class_lines is not None:
+            found.append((self.class_lines.regex, "the classes are taken from it"))
         return found
 
     @cached_property

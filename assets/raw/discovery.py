@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from assets.raw.headers import Headers, asked_of_headers
 from assets.raw.identities import Identities
 from assets.raw.listing import compare_listing
 from assets.raw.rows import rows_in
-from assets.raw.scans import SubjectFiles, raw_scans
+from assets.raw.scans import SubjectFiles, counts, raw_scans, superseded_by
 from assets.raw.tree import ONLY_SCAN, SYNTHETIC_MARKER, FileEntry, RawScan, RawSubject, RawTree, natural_key
 from assets.raw.walk import walk
 from assets.spec import DatasetSpec
@@ -205,6 +205,7 @@ class _Sorter:
         self._choose()
         self._claim_companions()
         subjects = dict(self._settled())
+        self._supersede_lines(subjects)
         self.findings += _unclaimed([f for f in self.files.values() if f.state == "unclaimed"])
         if self.synthetic:
             detail = "the raw data are made up (phantoms); nothing clinical can be learned from this dataset"
@@ -234,8 +235,10 @@ class _Sorter:
                 of_subject.setdefault(entry.subject, []).append(path)
         for name in sorted(self.subjects, key=natural_key):
             gathered = self.subjects[name]
-            for path, reason in gathered.settle(self.spec):
+            replaced = dict(gathered.settle(self.spec))
+            for path, reason in replaced.items():
                 self._ignore(path, reason)
+            gathered.findings = [f for f in gathered.findings if f.code is Code.SUPERSEDED or f.file not in replaced]
             if self.spec.layout.unlabelled == "leave":
                 self._leave_unlabelled(gathered)
             scans = raw_scans(self.claims, self.root, name, gathered)
@@ -248,6 +251,16 @@ class _Sorter:
             else:
                 for entry in used:
                     self._ignore(entry.path, "its subject has no scan that is used")
+
+    def _supersede_lines(self, subjects: Mapping[str, RawSubject]) -> None:
+        """Files that would say the class of a subject, but under a root that none of its scans is taken from."""
+        pattern = self.claims.class_lines
+        for path, entry in self.files.items() if pattern is not None else ():
+            read = pattern.match(path) if pattern is not None and entry.state == "ignored" else None
+            if read is not None and read["subject"] in subjects:
+                roots = subjects[read["subject"]].roots
+                if not counts(read.get("root", ""), roots):
+                    self._ignore(path, superseded_by(roots))
 
     def _leave_unlabelled(self, gathered: SubjectFiles) -> None:
         required = {name for name, source in self.spec.layout.labels.items() if source.required}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from assets.raw.by_header import Choice, Name
 from assets.raw.claims import Claim, Claims, RawScanName
-from assets.raw.lines import key_values
+from assets.raw.scan_names import BetterNames
 from assets.raw.tree import ONLY_SCAN, LabelFile, RawScan, natural_key
 from assets.spec import DatasetSpec
 from assets.spec_layout import FileSource, LabelsSource, ScanNames
@@ -70,18 +70,18 @@ class SubjectFiles:
 
     Attributes:
         scans: (scan, root) as paths have them -> files.
-        tables: Files that belong to the subject rather than to a scan.
+        tables: Files that belong to the subject rather than to a scan -> the root they lie under, or empty.
         findings: What is wrong before any scan is looked at.
     """
 
     scans: dict[tuple[str, str], ScanFiles] = field(default_factory=dict)
-    tables: list[str] = field(default_factory=list)
+    tables: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, claim: Claim, path: str) -> None:
         """Take a file."""
         if claim.role == "table":
-            self.tables.append(path)
+            self.tables[path] = claim.root or ""
             return
         scan, root = claim.scan or ONLY_SCAN, claim.root or ""
         files = self.scans.setdefault((scan, root), ScanFiles(RawScanName(scan, root, {})))
@@ -109,9 +109,12 @@ class SubjectFiles:
                 files.series_files[name[1]] = tuple(c.path for c in candidates)
 
     def settle(self, spec: DatasetSpec) -> Iterator[tuple[str, str]]:
-        """Let later roots replace earlier ones; yields every file that is replaced, with the reason."""
+        """Let later roots replace earlier ones; yields every file that is replaced, with the reason.
+
+        What the subject has under a root that gives it no scan any more is replaced with its scans.
+        """
         order = {root: n for n, root in enumerate(("", *spec.layout.roots))}
-        for scan in {scan for scan, _ in self.scans}:
+        for scan in sorted({scan for scan, _ in self.scans}, key=natural_key):
             roots = sorted((root for s, root in self.scans if s == scan), key=order.__getitem__)
             kept = self.scans[scan, roots[-1]]
             for root in roots[:-1]:
@@ -124,7 +127,24 @@ class SubjectFiles:
                     continue
                 detail = f"the scan is given again under {roots[-1]}, which replaces the one under {root}"
                 self.findings.append(finding(Code.SUPERSEDED, detail, file=next(old.paths(), "")))
-                yield from ((path, detail) for path in old.paths())
+                yield from ((path, f"superseded: {detail}") for path in old.paths())
+        counting = {root for _, root in self.scans}
+        for path, root in sorted(self.tables.items(), key=lambda table: -order[table[1]]):
+            del self.tables[path]
+            if counts(root, counting):
+                self.tables[path] = root
+            else:
+                yield path, superseded_by(counting)
+
+
+def counts(root: str, roots: Collection[str]) -> bool:
+    """Whether what a subject has under a root counts, where its scans are taken from `roots`; no root is the empty name."""
+    return not root or root in roots or not any(roots)
+
+
+def superseded_by(roots: Collection[str]) -> str:
+    """Why a file does not count that lies under none of the roots that a subject's scans are taken from."""
+    return f"superseded: the subject's scans are taken from {' and '.join(sorted(filter(None, roots)))}, not from here"
 
 
 def raw_scans(claims: Claims, root: Path, subject: str, files: SubjectFiles) -> tuple[RawScan, ...]:
@@ -143,6 +163,7 @@ def raw_scans(claims: Claims, root: Path, subject: str, files: SubjectFiles) -> 
             scan_files.named("transform"),
             scan_files.name.fields,
             scan_files.series_files,
+            scan_files.name.root,
         )
         files.findings += _missing(claims, subject, scan_files, scan)
         scans.append(scan)
@@ -155,21 +176,11 @@ def _in_order(found: Mapping[str, T], declared: Iterable[str]) -> dict[str, T]:
 
 
 def _better_names(names: ScanNames, root: Path, files: SubjectFiles) -> dict[str, str]:
-    better: dict[str, str] = {}
-    for path in files.tables:
-        try:
-            values = key_values(root / path)
-        except (OSError, UnicodeDecodeError) as error:
-            files.findings.append(finding(Code.UNREADABLE, f"the names of the scans cannot be read: {error}", file=path))
-            continue
-        for key, name in names.keys.items():
-            value = values.get(key, "")
-            if value.isdecimal():
-                better[names.scan.format(value=int(value))] = name
-            else:
-                detail = f"it has no whole number for {key!r} that would say which scan is {name}"
-                files.findings.append(finding(Code.BAD_HEADER, detail, file=path))
-    return better
+    told = BetterNames(names, dict(sorted(files.scans)))
+    for path, under in files.tables.items():
+        told.read(root, path, under)
+    files.findings += told.findings
+    return told.better
 
 
 def _sought(source: FileSource) -> str:

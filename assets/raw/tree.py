@@ -73,6 +73,7 @@ class RawScan:
         transforms: Landmark set name -> path of the transform to its series.
         fields: What the other fields of the patterns read.
         series_files: Series name -> all its files, for DICOM series chosen by their headers.
+        root: What `{root}` reads in their paths; empty where none names it.
     """
 
     scan: str
@@ -82,6 +83,7 @@ class RawScan:
     transforms: dict[str, str] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
     series_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    root: str = ""
 
     def paths(self) -> set[str]:
         """Every file of the scan."""
@@ -98,6 +100,11 @@ class RawSubject:
     scans: tuple[RawScan, ...]
     files: tuple[FileEntry, ...]
     findings: tuple[Finding, ...]
+
+    @property
+    def roots(self) -> set[str]:
+        """The roots that its scans are taken from."""
+        return {scan.root for scan in self.scans}
 
 
 @dataclass(frozen=True)
