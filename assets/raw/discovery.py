@@ -44,8 +44,11 @@ def discover(spec: DatasetSpec, root: Path, headers: Path | None = None) -> RawT
         raise RawDataMissingError(_what_to_download(spec, root))
     sorter = _Sorter(spec, root, headers)
     unlisted: list[OSError] = []
-    for path, status in walk(root, unlisted):
+    leading_back: list[tuple[str, os.stat_result | OSError]] = []
+    for path, status in walk(root, unlisted, leading_back):
         sorter.place(path, status)
+    for path, status in leading_back:
+        sorter.leave_link(path, status)
     for error in unlisted:
         folder = Path(error.filename).relative_to(root).as_posix()
         detail = f"the folder cannot be listed: {error.strerror}; what it holds is not known"
@@ -91,6 +94,10 @@ def _unclaimed(files: Sequence[FileEntry]) -> Iterator[Finding]:
             yield from (finding(Code.UNCLAIMED_FILE, f.reason, file=f.path) for f in inside)
 
 
+def _size_and_time(status: os.stat_result | OSError) -> tuple[int, int]:
+    return (0, 0) if isinstance(status, OSError) else (status.st_size, status.st_mtime_ns)
+
+
 @dataclass
 class _Sorter:
     """Gives every file its place."""
@@ -111,7 +118,7 @@ class _Sorter:
 
     def place(self, path: str, status: os.stat_result | OSError) -> None:
         """Decide what one file is."""
-        size, mtime = (0, 0) if isinstance(status, OSError) else (status.st_size, status.st_mtime_ns)
+        size, mtime = _size_and_time(status)
         if path == SYNTHETIC_MARKER:
             self.synthetic = True
             self.files[path] = FileEntry(path, size, mtime, "ignored", reason="marks the folder as made-up data")
@@ -119,6 +126,12 @@ class _Sorter:
             self._place_rows(path, columns, size, mtime, status)
         else:
             self._place(path, size, mtime, status)
+
+    def leave_link(self, path: str, status: os.stat_result | OSError) -> None:
+        """List a link that leads back to a folder it lies in: what is behind it has its place already."""
+        size, mtime = _size_and_time(status)
+        reason = "a link to a folder that it lies in; it is not followed"
+        self.files[path] = FileEntry(path, size, mtime, "ignored", reason=reason)
 
     def _place_rows(self, table: str, columns: Sequence[str], size: int, mtime: int, status: os.stat_result | OSError) -> None:
         reason = "its rows are listed one by one"

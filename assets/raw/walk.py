@@ -8,22 +8,36 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def walk(root: Path, unlisted: list[OSError]) -> Iterator[tuple[str, os.stat_result | OSError]]:
-    """Every file below `root`, sorted, with its status; links are followed. What cannot be listed goes to `unlisted`."""
+def walk(
+    root: Path, unlisted: list[OSError], leading_back: list[tuple[str, os.stat_result | OSError]] | None = None
+) -> Iterator[tuple[str, os.stat_result | OSError]]:
+    """Every file below `root`, sorted, with its status; links are followed.
+
+    Args:
+        root: The folder.
+        unlisted: Takes what cannot be listed.
+        leading_back: Takes the links to folders that they lie in, which are not followed, with the status of the link.
+    """
     for folder, folders, names in os.walk(root, onerror=unlisted.append, followlinks=True):
         here = Path(folder)
-        folders[:] = sorted(f for f in folders if not (here / f).is_symlink() or _leads_on(here / f, root))
-        for name in sorted(names):
-            path = here / name
-            try:
-                status: os.stat_result | OSError = path.stat()
-            except OSError as error:
-                status = error
-            shown = path.relative_to(root).as_posix()
-            if not _is_text(shown):
-                shown = os.fsencode(shown).decode("utf-8", "backslashreplace")
-                status = OSError(errno.EILSEQ, "the name is not valid UTF-8; rename the file")
-            yield shown, status
+        back = {f for f in folders if (here / f).is_symlink() and not _leads_on(here / f, root)}
+        folders[:] = sorted(set(folders) - back)
+        if leading_back is not None:
+            leading_back += [_entry(here / name, root, follow=False) for name in sorted(back)]
+        yield from (_entry(here / name, root) for name in sorted(names))
+
+
+def _entry(path: Path, root: Path, *, follow: bool = True) -> tuple[str, os.stat_result | OSError]:
+    """What a file is called, and its status or that of the link."""
+    try:
+        status: os.stat_result | OSError = path.stat(follow_symlinks=follow)
+    except OSError as error:
+        status = error
+    shown = path.relative_to(root).as_posix()
+    if not _is_text(shown):
+        shown = os.fsencode(shown).decode("utf-8", "backslashreplace")
+        status = OSError(errno.EILSEQ, "the name is not valid UTF-8; rename the file")
+    return shown, status
 
 
 def _is_text(name: str) -> bool:

@@ -175,7 +175,18 @@ def test_links_that_lead_back_are_not_followed(root: Path) -> None:
     (root / "above").symlink_to(root.parent)
     tree = discover(KITS, root)
     assert list(tree.subjects) == ["case_00002", "case_00010"]
-    assert len(tree.files) == 4
+    assert len(tree.files) == 8
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("target", ["..", ".", "../.."])
+def test_a_link_that_leads_back_is_in_the_ledger_with_the_reason(root: Path, target: str) -> None:
+    (root / "dataset/loop").symlink_to(target)
+    tree = discover(KITS, root)
+    (link,) = [f for f in tree.files if "loop" in f.path]
+    assert (link.path, link.state) == ("dataset/loop", "ignored")
+    assert "a link to a folder that it lies in" in link.reason
+    assert tree.findings == ()
 
 
 @pytest.mark.timeout(30)
