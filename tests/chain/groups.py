@@ -47,10 +47,14 @@ class Cases:
     kinds: Mapping[str, Mapping[str, dict[str, Any]]]
 
 
-def make_cases(program: Path, folder: Path) -> Cases:
+def make_cases(program: Path, folder: Path) -> None:
     """Run the shared program."""
     command = [sys.executable, str(program / "make_cases.py"), "--out", str(folder), "--only", *KINDS]
     subprocess.run(command, check=True, capture_output=True, cwd=program)
+
+
+def made_cases(folder: Path) -> Cases:
+    """What it made."""
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["kinds"]
     return Cases(folder, {kind: {case["id"]: case for case in made["cases"]} for kind, made in expected.items()})
 

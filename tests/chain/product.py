@@ -56,7 +56,8 @@ def materialize(dataset: Dataset) -> dg.ExecuteInProcessResult:
 def run_chain(spec: DatasetSpec, root: Path) -> Product:
     """Run the chain of the dataset under `root/raw/<slug>` and hand over its products."""
     dataset = Dataset(spec, Layout(root))
-    return Product(dataset, materialize(dataset))
+    materialize(dataset)
+    return Product(dataset)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,6 @@ class Product:
     """What a chain published, read through the store as any user would."""
 
     dataset: Dataset
-    result: dg.ExecuteInProcessResult
 
     def __hash__(self) -> int:
         return id(self)

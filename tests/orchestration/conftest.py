@@ -11,6 +11,7 @@ import pytest
 
 from tests.data_makers import kits23
 from tests.orchestration.world import World, catalog_spec, copied
+from tests.sharing import made_once
 
 SHAPE = (24, 26, 20)
 
@@ -27,20 +28,26 @@ def _preview_features() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def raw_four(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data root with the raw files of four subjects and nothing else."""
-    root = tmp_path_factory.mktemp("raw_four") / "data"
-    kits23(root / "raw" / "kits23", 4, shape=SHAPE)
-    return root
+    return made_once(tmp_path_factory, "raw_four", _four)
 
 
 @pytest.fixture(scope="session")
 def built_four(raw_four: Path, tmp_path_factory: pytest.TempPathFactory) -> World:
     """The four, and everything made of them."""
-    with warnings.catch_warnings(), dg.DagsterInstance.ephemeral() as instance:
+
+    def make(root: Path) -> None:
+        with dg.DagsterInstance.ephemeral() as instance, copied(World(raw_four, catalog_spec(), instance), root) as world:
+            assert world.run().success
+
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        with copied(World(raw_four, catalog_spec(), instance), tmp_path_factory.mktemp("built_four") / "data") as world:
-            assert world.run().success
-            return world
+        root = made_once(tmp_path_factory, "built_four", make)
+        return World(root, catalog_spec(), dg.DagsterInstance.ephemeral())
+
+
+def _four(root: Path) -> None:
+    kits23(root / "raw" / "kits23", 4, shape=SHAPE)
 
 
 @pytest.fixture
