@@ -44,7 +44,7 @@ class Gates(Protocol):
         """Judge the dataset."""
         ...
 
-    def splits(self, spec: DatasetSpec, splits: pl.DataFrame) -> Verdict:
+    def splits(self, spec: DatasetSpec, splits: pl.DataFrame, volumes: pl.DataFrame) -> Verdict:
         """Judge the splits."""
         ...
 
@@ -124,7 +124,9 @@ def _splits_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
         code_version=code_version(spec, "splits"),
         automation_condition=condition,
         check_specs=[
-            dg.AssetCheckSpec("suite", asset=[spec.slug, "splits"], blocking=True, description="No person is in two splits.")
+            dg.AssetCheckSpec(
+                "suite", asset=[spec.slug, "splits"], blocking=True, description="Nobody, and no image, is in two splits."
+            )
         ],
         group_name=spec.slug,
         tags=tags(spec, "splits"),
@@ -133,7 +135,7 @@ def _splits_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
     def splits(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
         _ready(lambda: require_gate(dataset))
         table, findings = _ready(lambda: make_splits(dataset))
-        verdict = gates.splits(spec, table)
+        verdict = gates.splits(spec, table, dataset.store.read_table("volumes"))
         key = splits_key(dataset)
         if verdict.passed and not dataset.store.tables_current("splits", key, ["splits"]):
             dataset.store.write_tables("splits", key, {"splits": table}, {})

@@ -12,11 +12,12 @@ import polars as pl
 
 from assets.classes import classes_table
 from assets.dataset import Dataset, hash_of_manifests
-from assets.incremental import digest, step_parameters, subject_steps
+from assets.incremental import CODE_VERSION, digest, step_parameters, subject_steps
 from assets.objects import objects_table
 from assets.official_split import SplitUnknownError, official_split
 from assets.people import PeopleUnknownError, people
 from assets.raw import natural_key
+from assets.same_images import same_image_findings, sharing_subjects
 from assets.spec import DatasetSpec
 from assets.splits import split_subjects
 from assets.tables import FINDINGS, LEDGER, SUBJECT_TABLES, concatenate, frame, tables_of
@@ -60,7 +61,7 @@ def index_key(dataset: Dataset) -> str:
     if "raw" not in record.tables:
         raise NotReadyError(f"{dataset.spec.slug} has no table of raw files yet; materialize the asset {dataset.spec.slug} first")
     made_of = [record.keys.get("raw"), hash_of_manifests(dataset.store.manifests())]
-    return digest([step_parameters(dataset.spec, "index"), made_of])[:32]
+    return digest([CODE_VERSION["index"], step_parameters(dataset.spec, "index"), made_of])[:32]
 
 
 def make_index(dataset: Dataset, dataset_findings: Sequence[Finding]) -> Index:
@@ -76,7 +77,8 @@ def make_index(dataset: Dataset, dataset_findings: Sequence[Finding]) -> Index:
             tables[name] = concatenate(SUBJECT_TABLES[name], [dataset.store.read_subject_table(name, s) for s in subjects])
     told, said = _told(dataset, set(published))
     tables |= told
-    tables["findings"] = _findings(dataset, manifests, [*dataset_findings, *said], synthetic=bool(raw["synthetic"].any()))
+    twice, synthetic = same_image_findings(tables["volumes"]), bool(raw["synthetic"].any())
+    tables["findings"] = _findings(dataset, manifests, [*dataset_findings, *said], twice, synthetic=synthetic)
     tables["ledger"] = _ledger(dataset, manifests, raw)
     pending = tables["ledger"].filter(kind="subject", state="pending").height
     return Index(key, tables, pending)
@@ -102,11 +104,18 @@ def _told(dataset: Dataset, published: set[str]) -> tuple[dict[str, pl.DataFrame
 
 
 def _findings(
-    dataset: Dataset, manifests: Mapping[str, Manifest], general: Sequence[Finding], *, synthetic: bool
+    dataset: Dataset,
+    manifests: Mapping[str, Manifest],
+    general: Sequence[Finding],
+    compared: Mapping[str, Sequence[Finding]],
+    *,
+    synthetic: bool,
 ) -> pl.DataFrame:
+    """Of the dataset, then of every subject: what its manifest holds, and what shows only beside the others."""
     rows = [_finding_row(dataset, None, f, synthetic=synthetic) for f in general]
     for subject in sorted(manifests, key=natural_key):
-        rows += [_finding_row(dataset, subject, r.finding(), synthetic=synthetic) for r in manifests[subject].findings]
+        found = [*(r.finding() for r in manifests[subject].findings), *compared.get(subject, ())]
+        rows += [_finding_row(dataset, subject, f, synthetic=synthetic) for f in found]
     return frame(FINDINGS, rows)
 
 
@@ -166,7 +175,8 @@ def splits_key(dataset: Dataset) -> str:
     """The key under which the splits are current."""
     record, root = dataset.store.dataset_record(), dataset.raw_root
     told_by = {file: file_digest(root / file) for file in split_files(dataset.spec)}
-    return digest([step_parameters(dataset.spec, "splits"), record.keys.get("index"), told_by])[:32]
+    made_of = [record.keys.get("index"), told_by]
+    return digest([CODE_VERSION["splits"], step_parameters(dataset.spec, "splits"), made_of])[:32]
 
 
 def split_files(spec: DatasetSpec) -> list[str]:
@@ -220,5 +230,6 @@ def make_splits(dataset: Dataset) -> tuple[pl.DataFrame, list[Finding]]:
         if spec.split.official is not None and spec.split.official.follow:
             raise NotReadyError(str(error)) from error
         findings.append(finding(Code.OFFICIAL_SPLIT_UNKNOWN, str(error)))
-    table, more = split_subjects(spec, subjects, who, official, synthetic=bool(ledger["synthetic"].any()))
+    sharing, synthetic = sharing_subjects(dataset.store.read_table("volumes")), bool(ledger["synthetic"].any())
+    table, more = split_subjects(spec, subjects, who, official, sharing, synthetic=synthetic)
     return table, findings + more

@@ -28,7 +28,7 @@ def people(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> dict[s
     found = {subject: re.search(spec.people.id, subject) for subject in subjects}
     nameless = [subject for subject, match in found.items() if match is None]
     if nameless:
-        raise PeopleUnknownError(f"subjects of {spec.slug} have no id that fits {spec.people.id}: {_few(nameless)}")
+        raise PeopleUnknownError(f"subjects of {spec.slug} have no id that fits {spec.people.id}: {few(nameless)}")
     ids = {subject: match.group() for subject, match in found.items() if match is not None}
     return ids if spec.people.consecutive == 1 else _in_groups(spec, ids)
 
@@ -36,7 +36,7 @@ def people(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> dict[s
 def _in_groups(spec: DatasetSpec, ids: Mapping[str, str]) -> dict[str, str]:
     wordy = [subject for subject, number in ids.items() if not number.isdecimal()]
     if wordy:
-        raise PeopleUnknownError(f"ids of {spec.slug} that follow one another must be numbers, unlike those of {_few(wordy)}")
+        raise PeopleUnknownError(f"ids of {spec.slug} that follow one another must be numbers, unlike those of {few(wordy)}")
     together = spec.people.consecutive
     return {subject: str((int(number) + together - 1) // together) for subject, number in ids.items()}
 
@@ -47,11 +47,11 @@ def _from_tables(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> 
     for subject in subjects:
         told = {who for table, rows in tables for who in rows.get(_key(table, subject), ())}
         if len(told) > 1:
-            raise PeopleUnknownError(f"{_names(spec)} of {spec.slug} gives {subject} to several people: {_few(sorted(told))}")
+            raise PeopleUnknownError(f"{_names(spec)} of {spec.slug} gives {subject} to several people: {few(sorted(told))}")
         if told:
             found[subject] = told.pop()
     if nameless := [subject for subject in subjects if subject not in found]:
-        raise PeopleUnknownError(f"{_names(spec)} of {spec.slug} does not name the person of {_few(nameless)}")
+        raise PeopleUnknownError(f"{_names(spec)} of {spec.slug} does not name the person of {few(nameless)}")
     return found
 
 
@@ -86,5 +86,6 @@ def read_columns(path: Path, separator: str, columns: Sequence[str]) -> list[tup
         raise PeopleUnknownError(f"{path} cannot be read as a table with the columns {list(columns)}: {error}") from error
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
+    """The first five of some names, and how many more there are."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

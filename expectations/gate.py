@@ -52,9 +52,9 @@ class GreatExpectationsGates:
         computed = Check("every subject is computed", n_pending == 0, "warning", detail)
         return Verdict((*verdict.checks, computed, _raw_folder_check(tables["findings"])))
 
-    def splits(self, spec: DatasetSpec, table: pl.DataFrame) -> Verdict:
-        """Judge the splits."""
-        return _verdict(run_suite(splits.suite(spec), splits.view(table)))
+    def splits(self, spec: DatasetSpec, table: pl.DataFrame, of_volumes: pl.DataFrame) -> Verdict:
+        """Judge the splits, beside the dataset's volumes."""
+        return _verdict(run_suite(splits.suite(spec), splits.view(table, of_volumes)))
 
     def records(self, spec: DatasetSpec, table: pl.DataFrame) -> Verdict:
         """Judge MDS-Bench's records."""

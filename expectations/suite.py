@@ -99,10 +99,17 @@ def zero(column: str, sentence: str, *, shown: Iterable[str] = (), severity: Sev
     return between(column, sentence, 0, 0, shown=shown, severity=severity)
 
 
-def one_of(column: str, values: Iterable[str], sentence: str, *, shown: Iterable[str] = ()) -> Expectation:
+def one_of(
+    column: str,
+    values: Iterable[str],
+    sentence: str,
+    *,
+    shown: Iterable[str] = (),
+    severity: Severity = Severity.ERROR,
+) -> Expectation:
     """Values that are not null are among `values`."""
     kwargs = {"column": column, "value_set": list(values)}
-    return Expectation("expect_column_values_to_be_in_set", kwargs, sentence, (column,), tuple(shown))
+    return Expectation("expect_column_values_to_be_in_set", kwargs, sentence, (column,), tuple(shown), severity)
 
 
 def matches(column: str, regex: str, sentence: str, *, shown: Iterable[str] = ()) -> Expectation:

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
 
 from assets.spec import DatasetSpec, load_catalog
 from assets.splits import position, split_subjects
@@ -152,3 +154,57 @@ def test_a_person_on_both_sides_of_an_official_split_is_tested_on_and_told() -> 
     table, findings = split_subjects(DatasetSpec.model_validate({**content, "split": split}), list(who), who, official)
     assert as_map(table) == {"case_00001": "test", "case_00002": "test", "case_00003": "train", "case_00004": "test"}
     assert [f.code for f in findings] == [Code.SPLIT_SHARE]
+
+
+def groups_of(table: pl.DataFrame) -> dict[str, str]:
+    return dict(table.select("subject", "group").iter_rows())
+
+
+@given(NAMES.filter(bool), st.lists(st.lists(st.integers(0, 59), min_size=2, max_size=5), max_size=4), SHARES)
+def test_subjects_that_share_an_image_stay_together_and_move_nobody_else(
+    names: list[str], places: list[list[int]], share: float
+) -> None:
+    links = [[n % len(names) for n in link] for link in places]
+    graph = np.zeros((len(names), len(names)))
+    for link in links:
+        graph[link[:-1], link[1:]] = 1
+    _, part = connected_components(graph, directed=False)
+    expected = {name: min(other for m, other in enumerate(names) if part[m] == part[n]) for n, name in enumerate(names)}
+    table, findings = split_subjects(spec_with(share), names, sharing=[[names[n] for n in dict.fromkeys(link)] for link in links])
+    alone, found_alone = split_subjects(spec_with(share), names)
+    assert groups_of(table) == expected
+    split, was = as_map(table), as_map(alone)
+    assert all(split[name] == split[group] for name, group in expected.items())
+    if not findings and not found_alone:
+        assert all(split[name] == was[group] for name, group in expected.items())
+    told = dict(table.select("subject", "reason").iter_rows())
+    size = {group: sum(g == group for g in expected.values()) for group in expected.values()}
+    assert all(("images are the same" in told[name]) == (size[group] > 1) for name, group in expected.items())
+
+
+def test_the_words_say_who_shares_an_image_and_people_are_joined_whole() -> None:
+    who = {"pt1": "x", "pt2": "x", "pt3": "y", "pt10": "z", "pt11": "z", "pt12": "w"}
+    table, _ = split_subjects(spec_with(), list(who), who, sharing=[("pt2", "pt10"), ("pt3", "pt2")])
+    assert groups_of(table) == {"pt1": "x", "pt2": "x", "pt3": "x", "pt10": "x", "pt11": "x", "pt12": "w"}
+    reason = dict(table.select("subject", "reason").iter_rows())
+    assert reason["pt11"].endswith("; one group, because images are the same: pt1, pt2, pt3, pt10, pt11")
+    assert "images" not in reason["pt12"]
+
+
+def test_what_two_official_splits_share_is_told_and_moves_only_where_they_are_not_followed() -> None:
+    official = {"pt1": "train", "pt2": "test", "pt3": "train", "pt4": "test"}
+    names = [*official, "pt5", "pt6", "pt7"]
+    sharing = [("pt1", "pt2", "pt5"), ("pt3", "pt6")]
+    for follow in (False, True):
+        spec = DatasetSpec.model_validate({**KITS, "split": {"official": {"files": {"test": "test.txt"}, "follow": follow}}})
+        table, findings = split_subjects(spec, names, official=official, sharing=sharing)
+        split, group = as_map(table), groups_of(table)
+        assert [f.code for f in findings] == [Code.SAME_IMAGE_TWICE]
+        assert "pt1 (train), pt2 (test)" in findings[0].detail
+        assert "pt3" not in findings[0].detail
+        if follow:
+            assert {name: split[name] for name in official} == official
+            assert (split["pt5"], split["pt6"]) == ("test", "train")
+            assert (group["pt1"], group["pt2"], group["pt5"], group["pt6"]) == ("pt1", "pt2", "pt2", "pt3")
+        else:
+            assert len({split[name] for name in sharing[0]}) == len({split[name] for name in sharing[1]}) == 1

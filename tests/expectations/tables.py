@@ -14,7 +14,7 @@ import polars as pl
 from assets.spec import DatasetSpec
 from assets.tables import BOXES, LEDGER, LESION_SIZES, MASK_SIZES, RAW, SPLITS, VOLUMES, Schema, frame
 
-A, B = "case_00000", "case_00001"
+A, B, C = "case_00000", "case_00001", "case_00009"
 SHAPE = (20, 30, 10)
 SPACING = (0.5, 0.75, 3.0)
 LOW, HIGH = (2, 3, 4), (5, 7, 6)
@@ -179,9 +179,15 @@ def _axes(low: tuple[int, int], high: tuple[int, int], spacing: list[float]) -> 
     return found | axes | {"major_px": ends[major], "minor_px": ends[1 - major]}
 
 
+def copied() -> pl.DataFrame:
+    """The volumes with another image in B, and a subject C that is a copy of A."""
+    table = edit(volumes(), VOLUMES, {"subject": B, "kind": "image"}, content_sha256="e" * 64)
+    return pl.concat([table, table.filter(subject=A).with_columns(subject=pl.lit(C))])
+
+
 def splits() -> pl.DataFrame:
-    """A trains, B tests."""
-    rows = [{"subject": s, "group": s, "split": split} for s, split in ((A, "train"), (B, "test"))]
+    """A and its copy train, B tests."""
+    rows = [{"subject": s, "group": g, "split": split} for s, g, split in ((A, A, "train"), (B, B, "test"), (C, A, "train"))]
     return frame(SPLITS, [r | {"dataset": "toy", "official_split": None, "reason": "hash", "synthetic": False} for r in rows])
 
 

@@ -11,13 +11,14 @@ import polars as pl
 import pytest
 from scipy.spatial.transform import Rotation
 
+from assets.spec import DatasetSpec
 from assets.tables import BOXES, LESION_SIZES, MASK_SIZES, RAW, SPLITS, VOLUMES, Schema
 from expectations import boxes, lesion_sizes, mask_sizes, raw, splits, volumes
 from expectations.engine import run_suite
 from expectations.results import ExpectationResult, SuiteResult
 from expectations.suite import COLUMNS_TYPE, Suite
 from tests.expectations import tables as made
-from tests.expectations.tables import A, B, edit
+from tests.expectations.tables import A, B, C, edit
 
 SPEC = made.spec()
 NAN, INF = float("nan"), float("inf")
@@ -49,7 +50,7 @@ CASES = {
     "lesion_sizes": Case(
         LESION_SIZES, made.lesion_sizes(), lesion_sizes.suite(SPEC), partial(lesion_sizes.view, volumes=made.volumes())
     ),
-    "splits": Case(SPLITS, made.splits(), splits.suite(SPEC), splits.view),
+    "splits": Case(SPLITS, made.splits(), splits.suite(SPEC), partial(splits.view, volumes=made.copied())),
 }
 
 IMAGE, LABELS = {"subject": B, "kind": "image"}, {"subject": B, "kind": "labels"}
@@ -188,6 +189,7 @@ WRONG: list[Wrong] = [
     ("splits", FILE, {"group": A}, "n_other_splits"),
     ("splits", FILE, {"group": None}, "unset"),
     ("splits", FILE, {"split": "validation"}, "split"),
+    ("splits", {"subject": C}, {"subject": C, "split": "test", "group": C}, "same_image_across"),
 ]
 
 
@@ -322,9 +324,33 @@ def _about_diagonal(degrees: float) -> list[float]:
 
 
 def test_a_lone_split_is_a_warning() -> None:
-    result = CASES["splits"].run(edit(made.splits(), SPLITS, FILE, split="train"))
+    result = CASES["splits"].run(made.splits().with_columns(split=pl.lit("train")))
     assert result.success
-    assert [f.severity for found in result.findings_by_subject().values() for f in found] == ["warning", "warning"]
+    assert [f.severity for found in result.findings_by_subject().values() for f in found] == ["warning"] * 3
+
+
+def test_an_image_on_both_sides_is_named_and_a_warning_where_the_official_split_is_followed() -> None:
+    torn = edit(made.splits(), SPLITS, {"subject": C}, split="test", group=C)
+    view = splits.view(torn, made.copied())
+    assert dict(view.select("subject", "same_image_across").iter_rows()) == {A: C, B: "", C: A}
+    followed = made.spec().model_dump() | {"split": {"official": {"files": {"test": "test.txt"}, "follow": True}}}
+    for spec, success in ((SPEC, False), (DatasetSpec.model_validate(followed), True)):
+        result = run_suite(splits.suite(spec), view)
+        assert result.success is success
+        assert [r.columns for r in result.failed] == [("same_image_across",)]
+
+
+def test_images_that_are_the_same_by_chance_may_be_in_both_splits() -> None:
+    torn = edit(made.splits(), SPLITS, {"subject": C}, split="test", group=C)
+    for values in ({"min": pl.lit(0.0), "max": pl.lit(0.0)}, {"shape_ijk": pl.lit([7, 9, 1], pl.Array(pl.Int32, 3))}):
+        chance = made.copied().with_columns(**values)
+        assert run_suite(splits.suite(SPEC), splits.view(torn, chance)).success
+
+
+def test_splits_beside_volumes_that_cannot_be_compared_fail() -> None:
+    result = run_suite(splits.suite(SPEC), splits.view(made.splits(), made.copied().drop("content_sha256")))
+    assert not result.success
+    assert "content_sha256 (absent)" in result.results[0].message
 
 
 def test_a_message_shows_where_the_row_is_and_the_values_met() -> None:
