@@ -1,7 +1,7 @@
 """File patterns of a dataset spec: globs with named fields, matched against paths relative to the raw folder.
 
 `*` and `?` stay within one folder, `**` crosses folders, `{field}` is the regular expression the spec gives for that field; a
-field that occurs twice must read the same both times.
+field that occurs twice must read the same both times. A backslash means nothing: folders are parted by `/` on every system.
 """
 
 from __future__ import annotations
@@ -66,3 +66,33 @@ def compile_pattern(text: str, fields: Mapping[str, str]) -> Pattern:
             parts.append("[^/]*" if token["star"] else "[^/]")
     parts.append(re.escape(text[end:]))
     return Pattern(text, re.compile("".join(parts)))
+
+
+def fields_of(text: str) -> set[str]:
+    """The fields that a pattern names."""
+    return {token["field"] for token in _TOKEN.finditer(text) if token["field"]}
+
+
+def require_inside(text: str) -> str:
+    """The path or pattern itself, if a file under the raw folder can be called so.
+
+    Raises:
+        ValueError: It is empty, absolute, has a backslash, or parts that no path under a folder has; the message says what to
+            write.
+    """
+    if not text:
+        raise ValueError("a path is not empty; write one under the raw folder")
+    if "\\" in text:
+        raise ValueError(f"{text!r} has a backslash, which parts no folders here; write {text.replace(chr(92), '/')!r}")
+    if text.startswith("/") or re.match(r"[A-Za-z]:/", text):
+        relative = re.sub(r"^([A-Za-z]:)?/+", "", text)
+        raise ValueError(f"{text!r} is absolute; write it as it lies under the raw folder, such as {relative!r}")
+    parts = text.split("/")
+    if ".." in parts:
+        raise ValueError(f"{text!r} leads out of the raw folder by `..`; write where the file lies under the raw folder")
+    if parts[-1] == "":
+        raise ValueError(f"{text!r} ends with `/` and so matches no file; write {text + '**'!r} for all files below")
+    if {"", "."} & set(parts):
+        plain = "/".join(part for part in parts if part not in {"", "."})
+        raise ValueError(f"{text!r} has an empty part or `.`, which no path has; write {plain!r}")
+    return text

@@ -6,16 +6,19 @@ adding one YAML file. Unknown keys, undeclared lesion labels and the like are re
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources as package_files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from assets.mds.naming import class_ids
-from assets.spec_layout import Part, RawLayout, spelled_out
+from assets.spec_errors import SpecError, problems_of
+from assets.spec_file import read_spec_file
+from assets.spec_layout import Inside, Part, RawLayout, spelled_out
 from assets.spec_mds import Classes, Mds, Objects
 from assets.spec_people import People, SplitPolicy
 from assets.spec_sources import Source
@@ -23,9 +26,6 @@ from assets.templates import ALWAYS_THERE
 
 LABEL_GROUPS = "label_groups.yaml"
 """File of the catalog that is no spec: label name -> anatomical group."""
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml where PyYAML was built with it: a hundred specs load in a tenth of the time."""
 
 
 class Label(Part):
@@ -155,7 +155,7 @@ class DatasetSpec(Part):
     citation: str = ""
     sources: tuple[Source, ...]
     checked_on: Literal["miniature", "labels", "real data"] | None = None
-    raw_folder: str = ""
+    raw_folder: Inside = ""
     layout: RawLayout
     labels: Annotated[dict[int, Label], BeforeValidator(partial(spelled_out, field="name"))] = Field(default_factory=dict)
     lesions: tuple[int, ...] = ()
@@ -256,46 +256,63 @@ class DatasetSpec(Part):
         A base may have a base of its own; of several, `base: [FIRST, SECOND]`, the later lies over the earlier.
 
         Raises:
-            ValueError: The file is no mapping, or a field is missing, unknown or of the wrong kind; the message says which.
+            SpecError: The file is no YAML, has a key twice, or a field is missing, unknown or of the wrong kind; the message
+                says which.
         """
-        return cls.model_validate(_with_bases(path))
+        content, bases = read_spec_file(path)
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            raise SpecError(path, problems_of(error, cls, content), bases) from None
 
 
-def _with_bases(path: Path, above: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The content of a file laid over its bases."""
-    if path.name in above:
-        raise ValueError(f"{path.name} is a base of itself, by way of {', '.join(above)}")
-    content = _mapping(path)
-    bases = content.pop("base", [])
-    below: dict[str, Any] = {}
-    for base in [bases] if isinstance(bases, str) else bases:
-        below = _laid_over(below, _with_bases(path.with_name(f"_{base}.yaml"), (*above, path.name)))
-    return _laid_over(below, content)
+@dataclass(frozen=True)
+class Catalog:
+    """What is in the catalog's folder.
+
+    Attributes:
+        specs: Slug -> spec, in alphabetical order.
+        broken: Name of a file without its ending -> why it is no usable spec.
+    """
+
+    specs: Mapping[str, DatasetSpec]
+    broken: Mapping[str, SpecError] = field(default_factory=dict)
 
 
-def _mapping(path: Path) -> dict[str, Any]:
-    content: Any = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - either is a safe loader
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} holds {type(content).__name__}, not a dataset spec")  # noqa: TRY004
-    return content
+def catalog_folder() -> Path:
+    """Where the specs lie."""
+    return Path(str(package_files.files("assets").joinpath("catalog")))
 
 
-def _laid_over(base: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in content.items():
-        below = merged.get(key)
-        merged[key] = _laid_over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-    return merged
+def read_catalog() -> Catalog:
+    """All specs of `assets/catalog/`, the broken apart; files that begin with `_` are bases of others."""
+    specs: dict[str, DatasetSpec] = {}
+    broken: dict[str, SpecError] = {}
+    for path in sorted(catalog_folder().iterdir(), key=lambda p: p.name):
+        if path.suffix in {".yaml", ".yml"} and not path.name.startswith("_") and path.name != LABEL_GROUPS:
+            try:
+                specs[path.stem] = _named_as_its_file(path)
+            except SpecError as error:
+                broken[path.stem] = error
+    return Catalog(specs, broken)
+
+
+def _named_as_its_file(path: Path) -> DatasetSpec:
+    if path.suffix != ".yaml":
+        raise SpecError(path, [f"the name of a spec ends in .yaml; call it {path.stem}.yaml"])
+    spec = DatasetSpec.from_yaml(path)
+    if path.stem != spec.slug:
+        raise SpecError(path, [f"slug: met {spec.slug!r}; it is also the file's name, so write {path.stem}, or rename the file"])
+    return spec
 
 
 def load_catalog() -> dict[str, DatasetSpec]:
-    """All specs of `assets/catalog/`, by slug, in alphabetical order; files that begin with `_` are bases of others."""
-    catalog: dict[str, DatasetSpec] = {}
-    for entry in sorted(package_files.files("assets").joinpath("catalog").iterdir(), key=lambda e: e.name):
-        path = Path(str(entry))
-        if path.suffix == ".yaml" and not path.name.startswith("_") and path.name != LABEL_GROUPS:
-            spec = DatasetSpec.from_yaml(path)
-            if path.stem != spec.slug:
-                raise ValueError(f"{path.name} declares slug {spec.slug!r}; the two must agree")
-            catalog[spec.slug] = spec
-    return catalog
+    """All specs of `assets/catalog/`, by slug, in alphabetical order, for whoever needs every one of them.
+
+    Raises:
+        SpecError: One of them is broken.
+    """
+    catalog = read_catalog()
+    for error in catalog.broken.values():
+        raise error
+    return dict(catalog.specs)

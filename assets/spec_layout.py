@@ -13,6 +13,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from assets.patterns import fields_of, require_inside
+
 
 class Part(BaseModel):
     """A part of a spec: unknown keys are refused, and nothing changes once it is loaded."""
@@ -33,7 +35,11 @@ def _axes(value: str) -> str:
 
 
 def _regex(value: str) -> str:
-    if re.compile(value).groups:
+    try:
+        groups = re.compile(value).groups
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"{value!r} is no regular expression: {error}") from None
+    if groups:
         raise ValueError(f"{value!r} has groups; write (?:...) instead")
     return value
 
@@ -68,7 +74,10 @@ def _globs(value: object) -> object:
 
 
 Globs = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_globs)]
-Patterns = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Inside = Annotated[str, AfterValidator(require_inside)]
+"""A path, or a pattern of paths, under the raw folder."""
+Patterns = Annotated[tuple[Inside, ...], BeforeValidator(_as_tuple)]
 
 
 class FileSource(Part):
@@ -268,7 +277,7 @@ class Listing(Part):
         each: Where the values stand, e.g. `[].case_id` or `training[].image`; the subject pattern is searched in each value.
     """
 
-    file: str
+    file: Inside
     each: str
 
 
@@ -281,7 +290,7 @@ class ScanNames(Part):
         scan: How a scan is called in the file names, with `{value}`: `frame{value:02d}`.
     """
 
-    file: str
+    file: Inside
     keys: dict[str, str]
     scan: str
 
@@ -292,6 +301,8 @@ def _series_from_yaml(value: object) -> object:
         return value
     if "split_last_axis" in value:
         names = value["split_last_axis"]
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"`split_last_axis` lists names of series, such as [flair, t1w], not {names!r}")
         common = {k: v for k, v in value.items() if k != "split_last_axis"}
         return {name: {**common, "channel": n, "channels": len(names)} for n, name in enumerate(names)}
     return spelled_out(value, "path")
@@ -319,15 +330,15 @@ class RawLayout(Part):
     subject: NameRegex
     scan: NameRegex | None = None
     scan_names: ScanNames | None = None
-    roots: tuple[str, ...] = ()
+    roots: tuple[Inside, ...] = ()
     fields: dict[str, Regex] = Field(default_factory=dict)
     tags: dict[str, str] = Field(default_factory=dict)
-    rows: dict[str, Patterns] = Field(default_factory=dict)
+    rows: dict[Inside, Names] = Field(default_factory=dict)
     series: Annotated[dict[str, SeriesSource], BeforeValidator(_series_from_yaml)]
     labels: Annotated[dict[str, LabelsSource], BeforeValidator(partial(spelled_out, field="path"))] = Field(default_factory=dict)
     landmarks: dict[str, LandmarksSource] = Field(default_factory=dict)
     unlabelled: Literal["error", "leave"] = "error"
-    ignore: dict[str, str] = Field(default_factory=dict)
+    ignore: dict[Inside, str] = Field(default_factory=dict)
     listing: Listing | None = None
 
     @field_validator("fields", "tags")
@@ -342,6 +353,18 @@ class RawLayout(Part):
     def _fields_have_one_source(self) -> Self:
         if twice := set(self.fields) & set(self.tags):
             raise ValueError(f"{sorted(twice)} are read from paths and from headers; give one of each another name")
+        return self
+
+    @model_validator(mode="after")
+    def _fields_are_known(self) -> Self:
+        known = {"subject", "scan", "root", "label", *self.fields}
+        sources = (*self.series.values(), *self.labels.values(), *self.landmarks.values())
+        transforms = [text for landmarks in self.landmarks.values() for text in landmarks.transform]
+        for text in (*self.ignore, *self.rows, *transforms, *(text for source in sources for text in source.patterns)):
+            if strange := sorted(fields_of(text) - known):
+                raise ValueError(
+                    f"{text} names {{{strange[0]}}}; say under `fields` what it reads, or name one of {sorted(known)}"
+                )
         return self
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from assets.spec_layout import Part, Patterns, Regex
+from assets.spec_layout import Inside, Names, Part, Patterns, Regex
 from assets.templates import FIELD
 
 Template = str
@@ -28,7 +28,7 @@ class ClassTable(Part):
         columns: Names for the columns of a text table that has none; all of them, in order.
     """
 
-    file: str
+    file: Inside
     each: str = ""
     key: str
     match: Template = "{subject}"
@@ -45,7 +45,7 @@ class ClassLines(Part):
         key: What stands before the class.
     """
 
-    file: str
+    file: Inside
     key: str
 
     @model_validator(mode="after")
@@ -202,12 +202,12 @@ class Mds(Part):
     modality: str
     modalities: dict[str, Regex] = Field(default_factory=dict)
     classes: tuple[str, ...]
-    target: Patterns = ()
+    target: Names = ()
     targets: int = 20
     manifest: str = "random.txt"
     prefix: str = "data/"
     source: Template = "{path}"
-    instead: dict[str, str] = Field(default_factory=dict)
+    instead: dict[Inside, Inside] = Field(default_factory=dict)
     subject_id: Template = "{subject}"
     files: dict[File, Template] = Field(default_factory=dict)
     extra: dict[str, Template] = Field(default_factory=dict)

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.spec_layout import Part, Regex
+from assets.spec_layout import Inside, Part, Regex
 
 
 class Overlap(Part):
@@ -33,7 +33,7 @@ class PeopleTable(Part):
         separator: Between columns.
     """
 
-    file: str
+    file: Inside
     subject: str
     match: Regex | None = None
     person: str
@@ -79,7 +79,7 @@ class People(Part):
 class SplitTable(Part):
     """Columns of a table of subjects: `subject` and `split`."""
 
-    file: str
+    file: Inside
     subject: str
     split: str
     separator: str = ","
@@ -98,7 +98,7 @@ class OfficialSplit(Part):
     """
 
     roots: dict[str, str] = Field(default_factory=dict)
-    files: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, Inside] = Field(default_factory=dict)
     each: str = ""
     table: SplitTable | None = None
     test: tuple[str, ...] = ("test",)
