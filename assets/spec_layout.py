@@ -358,13 +358,11 @@ class RawLayout(Part):
     @model_validator(mode="after")
     def _fields_are_known(self) -> Self:
         known = {"subject", "scan", "root", "label", *self.fields}
-        sources = (*self.series.values(), *self.labels.values(), *self.landmarks.values())
-        transforms = [text for landmarks in self.landmarks.values() for text in landmarks.transform]
-        for text in (*self.ignore, *self.rows, *transforms, *(text for source in sources for text in source.patterns)):
-            if strange := sorted(fields_of(text) - known):
-                raise ValueError(
-                    f"{text} names {{{strange[0]}}}; say under `fields` what it reads, or name one of {sorted(known)}"
-                )
+        claiming = [text for files in (self.series, self.labels) for source in files.values() for text in source.patterns]
+        claiming += [text for source in self.landmarks.values() for text in source.path + source.transform]
+        for text in (*claiming, *self.ignore, *self.rows):
+            if strange := fields_of(text) - known:
+                raise ValueError(f"{text} names {strange}; say under `fields` what is read there, or name one of {sorted(known)}")
         return self
 
     @model_validator(mode="after")
