@@ -109,6 +109,7 @@ class _Sorter:
     findings: list[Finding] = field(default_factory=list)
     subjects: dict[str, SubjectFiles] = field(default_factory=dict)
     synthetic: bool = False
+    companions: dict[str, list[str]] = field(default_factory=dict)
     pools: dict[tuple[str, str, str], list[tuple[FileEntry, dict[Name, Claim]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -235,6 +236,7 @@ class _Sorter:
             for other in companions(self.root / main.path):
                 path = other.relative_to(self.root).as_posix()
                 if path in self.files and self.files[path].state != "used":
+                    self.companions.setdefault(main.path, []).append(path)
                     status = other.stat()
                     self.files[path] = FileEntry(
                         path, status.st_size, status.st_mtime_ns, "used", "companion", main.subject, main.scan
@@ -290,5 +292,7 @@ class _Sorter:
                 self.files[entry.path] = replace(entry, scan=name_of[entry.path])
 
     def _ignore(self, path: str, reason: str) -> None:
-        entry = self.files[path]
-        self.files[path] = FileEntry(path, entry.size, entry.mtime_ns, "ignored", reason=reason)
+        """Leave a file, and the second file of a pair with the first."""
+        for one in (path, *self.companions.get(path, ())):
+            entry = self.files[one]
+            self.files[one] = FileEntry(one, entry.size, entry.mtime_ns, "ignored", reason=reason)

@@ -28,6 +28,7 @@ class ScanFiles:
         findings: What is wrong with them.
         series_files: Series name -> all its files, for DICOM series chosen by their headers.
         contested: (role, name) of which more is there than one, so that it is not missing.
+        spare: Further files that are the scan's, of which none is taken.
     """
 
     name: RawScanName
@@ -35,6 +36,7 @@ class ScanFiles:
     findings: list[Finding] = field(default_factory=list)
     series_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
     contested: set[Name] = field(default_factory=set)
+    spare: list[str] = field(default_factory=list)
 
     def add(self, claim: Claim, path: str) -> None:
         """Take a file; of two for the same purpose the first counts, and the subject is told."""
@@ -42,6 +44,7 @@ class ScanFiles:
         if key in self.files:
             detail = f"both {self.files[key]} and {path} match the pattern of {claim.name}; keep one"
             self.findings.append(finding(Code.AMBIGUOUS_FILE, detail, file=path))
+            self.spare.append(path)
             return
         self.files[key] = path
         self.name.fields.update(claim.fields)
@@ -50,6 +53,7 @@ class ScanFiles:
         """Every file."""
         yield from self.files.values()
         yield from (path for files in self.series_files.values() for path in files)
+        yield from self.spare
 
     def named(self, role: str) -> dict[str, str]:
         """Name -> path of one role."""
@@ -99,6 +103,7 @@ class SubjectFiles:
         files = self.scans.setdefault((scan, root), ScanFiles(RawScanName(scan, root, {})))
         files.findings += choice.findings
         files.contested |= choice.ambiguous
+        files.spare += choice.used()
         for name, candidates in choice.taken.items():
             first = candidates[0]
             values = first.identity.values
@@ -123,6 +128,7 @@ class SubjectFiles:
                     kept.files = old.files | kept.files
                     kept.series_files = old.series_files | kept.series_files
                     kept.findings += old.findings
+                    kept.spare += old.spare
                     kept.name.fields.update(old.name.fields)
                     continue
                 detail = f"the scan is given again under {roots[-1]}, which replaces the one under {root}"

@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_fields_are_taken_from_headers(root: Path) -> None:
-    content = spec(slice={"header": {"Modality": "CT|PT"}}).model_dump()
+    content = spec(slice={"header": {"Modality": "CT|PT"}}).model_dump(exclude_defaults=True)
     content["layout"]["tags"] = {"study": "StudyInstanceUID", "words": "SeriesDescription"}
     tree = discover(DatasetSpec.model_validate(content), root)
     said = {scan.scan: scan.fields for scan in tree.subjects["p1"].scans}

@@ -13,7 +13,7 @@ from assets.people import PeopleUnknownError, people
 from assets.spec import DatasetSpec, load_catalog
 from tests.data_makers.workbook import write_workbook
 
-KITS = load_catalog()["kits23"].model_dump() | {"mds": None}
+KITS = load_catalog()["kits23"].model_dump(exclude_defaults=True) | {"mds": None}
 NAMES = ["case_00001", "case_00002", "case_00003"]
 
 

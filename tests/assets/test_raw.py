@@ -40,7 +40,7 @@ def codes(tree: RawTree) -> list[tuple[Code, str]]:
 
 
 def spec_of(layout: dict[str, Any]) -> DatasetSpec:
-    return DatasetSpec.model_validate({**KITS.model_dump(), "layout": layout, "mds": None})
+    return DatasetSpec.model_validate({**KITS.model_dump(exclude_defaults=True), "layout": layout, "mds": None})
 
 
 @pytest.fixture
@@ -405,3 +405,17 @@ def test_many_unclaimed_files_are_counted_by_folder_and_none_leaves_the_ledger(r
     assert len(said) == 41
     assert next(f for f in said if f.file == "extra").detail.startswith("200 files, such as 0.txt, 1.txt, 10.txt: ")
     assert sum(state == "unclaimed" for state in states(tree).values()) == 301
+
+
+def reasons(tree: RawTree) -> dict[str, str]:
+    return {f.path: f.reason for f in tree.files if f.state == "ignored"}
+
+
+def test_every_file_of_a_scan_that_is_given_again_is_superseded(tmp_path: Path) -> None:
+    spec = spec_of({"roots": ["old", "new"], "subject": r"s\d", "series": {"ct": "{root}/{subject}*.hdr"}})
+    put(tmp_path, "old/s1_a.hdr", "old/s1_a.img", "old/s1_b.hdr", "new/s1.hdr", "new/s1.img")
+    tree = discover(spec, tmp_path)
+    assert [f.code for f in tree.subjects["s1"].findings] == [Code.SUPERSEDED]
+    assert sorted(reasons(tree)) == ["old/s1_a.hdr", "old/s1_a.img", "old/s1_b.hdr"]
+    assert all(reason.startswith("superseded: ") for reason in reasons(tree).values())
+    assert [f.path for f in tree.subjects["s1"].files] == ["new/s1.hdr", "new/s1.img"]

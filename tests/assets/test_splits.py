@@ -17,7 +17,7 @@ NAMES = st.lists(st.integers(0, 99_999).map(lambda n: f"case_{n:05d}"), unique=T
 SHARES = st.floats(0.01, 0.99)
 
 
-KITS = load_catalog()["kits23"].model_dump() | {"mds": None}
+KITS = load_catalog()["kits23"].model_dump(exclude_defaults=True) | {"mds": None}
 
 
 def spec_with(share: float = 0.3, seed: int = 1024) -> DatasetSpec:

@@ -227,3 +227,19 @@ def test_a_damaged_workbook_is_told_not_raised(tmp_path: Path, content: bytes) -
     (tmp_path / "a.xlsx").write_bytes(content)
     with pytest.raises(TableUnreadableError, match=r"a\.xlsx cannot be read as a table"):
         read_text_table(tmp_path / "a.xlsx", ["id"])
+
+
+def test_lines_under_a_root_that_no_image_is_taken_from_tell_no_class(tmp_path: Path) -> None:
+    touch(tmp_path, "old/s1.png", "new/s1.png", "old/s2.png")
+    for name, kind in (("old/s1", "bad"), ("new/s1", "good"), ("old/s2", "bad"), ("new/s2", "good")):
+        (tmp_path / f"{name}.cfg").write_text(f"Kind: {kind}\n")
+    declared = spec(
+        {"subject": r"s\d", "roots": ["old", "new"], "series": {"photo": "{root}/{subject}.png"}},
+        classes={"names": ["good", "bad"], "lines": {"file": "{root}/{subject}.cfg", "key": "Kind"}},
+    )
+    tree = discover(declared, tmp_path)
+    table, findings = classes_table(declared, tree, all_of(tree), no_tag)
+    assert dict(table.select("subject", "class").iter_rows()) == {"s1": "good", "s2": "bad"}
+    assert findings == []
+    superseded = {f.path for f in tree.files if f.reason.startswith("superseded: ")}
+    assert superseded == {"old/s1.png", "old/s1.cfg", "new/s2.cfg"}
