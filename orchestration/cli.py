@@ -13,11 +13,12 @@ from assets.dataset import Dataset, survey
 from assets.demo import FEWEST_SUBJECTS, RawDataPresentError, make_kits23
 from assets.overview import lines, markdown, overview
 from assets.raw import RawDataMissingError
-from assets.spec import load_catalog
+from assets.spec import read_catalog
 from orchestration import score
 from orchestration import status as reports
 from orchestration.download import download
 from orchestration.inspect import inspect
+from orchestration.known import refuse, spec_of, warn_of_broken
 from orchestration.standardize import standardize
 from resources.layout import Layout
 
@@ -38,10 +39,7 @@ def main() -> None:
 
 
 def _dataset(slug: str) -> Dataset:
-    catalog = load_catalog()
-    if slug not in catalog:
-        _stop(f"there is no dataset {slug!r}; known: {', '.join(catalog)}", 2)
-    return Dataset(catalog[slug], Layout.from_environment())
+    return Dataset(spec_of(slug), Layout.from_environment())
 
 
 def _stop(message: str, code: int = 1) -> None:
@@ -62,11 +60,14 @@ def list_datasets(
     *, as_json: AsJson = False, as_markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/datasets.md.")] = False
 ) -> None:
     """List the datasets that are known."""
-    catalog = load_catalog()
+    catalog = read_catalog()
     if as_markdown:
-        typer.echo(markdown(catalog), nl=False)
+        for error in catalog.broken.values():
+            refuse(error)
+        typer.echo(markdown(catalog.specs), nl=False)
         return
-    _print([overview(spec) for spec in catalog.values()], iter(lines(catalog)), as_json=as_json)
+    _print([overview(spec) for spec in catalog.specs.values()], iter(lines(catalog.specs)), as_json=as_json)
+    warn_of_broken(catalog)
 
 
 @app.command()
@@ -83,7 +84,7 @@ def demo(*, subjects: Annotated[int, typer.Option(help="How many phantoms to mak
 
 @app.command()
 def status(slug: Slug, *, as_json: AsJson = False) -> None:
-    """Say what a dataset has: subjects published, quarantined and why, rows, the gate, published counts."""
+    """Say what a dataset has: subjects published, quarantined and why, rows, findings, the gate, splits, published counts."""
     dataset = _dataset(slug)
     content = reports.status(dataset)
     _print(content, reports.status_lines(content), as_json=as_json)

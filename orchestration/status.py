@@ -10,12 +10,14 @@ import polars as pl
 
 from assets.counts import counts
 from assets.dataset import Dataset, Survey
-from assets.index import NotReadyError, index_key, index_tables, splits_key
+from assets.index import NotReadyError, index_key, index_tables, make_splits, require_gate, splits_key
 from assets.mds.key import records_key
 from assets.spec_mds import Mds
 from assets.tables import BOXES
+from resources.findings import Severity
 from resources.layout import RECORDS
-from resources.store import DatasetRecord
+from resources.ome_zarr import StoreDamagedError
+from resources.store import DatasetRecord, NotPublishedError
 
 
 def status(dataset: Dataset) -> dict[str, Any]:
@@ -38,8 +40,33 @@ def status(dataset: Dataset) -> dict[str, Any]:
         "rows": {name: table["rows"] for name, table in sorted(record.tables.items())},
         "counts": _counts(dataset),
         "gate": record.facts.get("gate"),
+        "splits": _splits(dataset),
         "findings": record.facts.get("findings", []),
+        "finding_counts": _finding_counts(dataset),
     }
+
+
+def _splits(dataset: Dataset) -> dict[str, Any]:
+    """Why subjects are not divided, and what there is to say where they are; nothing of either before the gate is judged."""
+    if dataset.store.dataset_record().facts.get("gate") is None:
+        return {"refused": None, "findings": []}
+    try:
+        require_gate(dataset)
+        _, findings = make_splits(dataset)
+    except (NotReadyError, NotPublishedError, StoreDamagedError) as error:
+        return {"refused": str(error), "findings": []}
+    return {"refused": None, "findings": [str(finding) for finding in findings]}
+
+
+def _finding_counts(dataset: Dataset) -> list[dict[str, Any]]:
+    """How many findings there are of every code and severity, the gravest and then the most first."""
+    try:
+        table = dataset.store.read_table("findings")
+    except (NotPublishedError, StoreDamagedError):
+        return []
+    counted = table.group_by("code", "severity").len("findings").rows(named=True)
+    gravest = [severity.value for severity in (Severity.ERROR, Severity.WARNING, Severity.INFO)]
+    return sorted(counted, key=lambda row: (gravest.index(row["severity"]), -row["findings"], row["code"]))
 
 
 def _holds_something(folder: Path) -> bool:
@@ -77,7 +104,14 @@ def status_lines(content: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {count['count']}: {count['present']} of {count['expected']} in the full release"
     for finding in content["findings"]:
         yield f"  [{finding['code']}] {finding['file']} {finding['detail']}"
+    if content["finding_counts"]:
+        said = ", ".join(f"{row['findings']} {row['code']} ({row['severity']})" for row in content["finding_counts"])
+        yield f"findings: {said}; each is in {content['folder']}/findings.parquet"
     yield from _gate_lines(content["gate"])
+    if content["splits"]["refused"] is not None:
+        yield f"splits: refused: {content['splits']['refused']}"
+    for finding in content["splits"]["findings"]:
+        yield f"splits: {finding}"
     yield f"products: {content['folder']}"
 
 
@@ -112,7 +146,7 @@ def why_dataset(dataset: Dataset) -> list[dict[str, Any]]:
         if not store.tables_current("index", index_key(dataset), index_tables(dataset)):
             stale["index"] = reason
         if not store.tables_current("splits", splits_key(dataset), ["splits"]):
-            stale["splits"] = reason
+            stale["splits"] = _splits(dataset)["refused"] or reason
         if spec.mds is not None and not store.folder_current("records", records_key(dataset, spec.mds), RECORDS):
             stale["records"] = reason
         elif spec.mds is not None and not _scored(dataset, spec.mds):
