@@ -356,16 +356,6 @@ class RawLayout(Part):
         return self
 
     @model_validator(mode="after")
-    def _fields_are_known(self) -> Self:
-        known = {"subject", "scan", "root", "label", *self.fields}
-        claiming = [text for files in (self.series, self.labels) for source in files.values() for text in source.patterns]
-        claiming += [text for source in self.landmarks.values() for text in source.path + source.transform]
-        for text in (*claiming, *self.ignore, *self.rows):
-            if strange := fields_of(text) - known:
-                raise ValueError(f"{text} names {strange}; say under `fields` what is read there, or name one of {sorted(known)}")
-        return self
-
-    @model_validator(mode="after")
     def _names_agree(self) -> Self:
         claimed: dict[str, tuple[str, ...]] = {
             **{name: source.patterns for name, source in self.series.items()},
@@ -388,6 +378,16 @@ class RawLayout(Part):
             _require_known(f"series {name} has the grid of label maps", (series.grid_of,) if series.grid_of else (), self.labels)
         for name, landmarks in self.landmarks.items():
             _require_known(f"landmark set {name} is `of` series", (landmarks.of,), self.series)
+        return self
+
+    @model_validator(mode="after")
+    def _fields_are_known(self) -> Self:
+        known = {"subject", "scan", "root", "label", *self.fields}
+        claiming = [text for files in (self.series, self.labels) for source in files.values() for text in source.patterns]
+        claiming += [text for source in self.landmarks.values() for text in source.path + source.transform]
+        for text in (*claiming, *self.ignore, *self.rows):
+            if strange := fields_of(text) - known:
+                raise ValueError(f"{text} names {strange}; say under `fields` what is read there, or name one of {sorted(known)}")
         return self
 
 

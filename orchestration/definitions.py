@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 
 import dagster as dg
@@ -10,9 +11,14 @@ import dagster as dg
 warnings.filterwarnings("ignore", category=dg.BetaWarning)
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
 
-from assets.spec import load_catalog  # noqa: E402
+from assets.spec import read_catalog  # noqa: E402
 from orchestration import scope  # noqa: E402
 from orchestration.build import build_definitions  # noqa: E402
 from resources.layout import Layout  # noqa: E402
 
-defs = build_definitions(load_catalog().values(), Layout.from_environment(), by_subject=scope.by_subject())
+_catalog = read_catalog()
+for _name, _error in _catalog.broken.items():
+    logging.getLogger("medfoundry").warning("%s has no chain: %s", _name, _error.short)
+defs = build_definitions(
+    _catalog.specs.values(), Layout.from_environment(), by_subject=scope.by_subject(), broken=_catalog.broken
+)

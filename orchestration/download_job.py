@@ -3,10 +3,13 @@
 # Dagster reads the annotation of an op's configuration as it stands, so it must not be a text.
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import dagster as dg
 
 from assets.spec import DatasetSpec
+from assets.spec_errors import SpecError
+from orchestration.known import no_dataset
 from resources.layout import Layout
 
 
@@ -24,13 +27,17 @@ class DownloadConfig(dg.Config):
     remove_archives: bool = False
 
 
-def download_job(specs: Mapping[str, DatasetSpec], layout: Layout) -> dg.JobDefinition:
-    """The job over these datasets."""
+def download_job(
+    specs: Mapping[str, DatasetSpec], layout: Layout, broken: Mapping[str, SpecError] = MappingProxyType({})
+) -> dg.JobDefinition:
+    """The job over these datasets; for those whose spec is broken it fails with the reason."""
 
     @dg.op(description="Fetch, prove and unpack the raw files of a dataset; what is here already is left alone.")
     def download(context: dg.OpExecutionContext, config: DownloadConfig) -> None:
+        if config.slug in broken:
+            raise dg.Failure(str(broken[config.slug]), allow_retries=False)
         if config.slug not in specs:
-            raise dg.Failure(f"there is no dataset {config.slug!r}; known: {', '.join(specs)}", allow_retries=False)
+            raise dg.Failure(no_dataset(config.slug, {*specs, *broken}), allow_retries=False)
         from orchestration.download_run import fetch  # noqa: PLC0415 - loads requests, which every `dagster` command would wait for
 
         done = fetch(

@@ -13,8 +13,8 @@ from typing import Any
 import typer
 
 from assets.fetch import folders_for, request_for
-from assets.spec import load_catalog
 from orchestration.download_watch import readable, watching
+from orchestration.known import WRONG, spec_of
 from resources.download.errors import DownloadError, StoppedError
 from resources.download.licence import is_accepted, terms
 from resources.download.plan import ArchiveItem, Plan
@@ -22,7 +22,7 @@ from resources.download.run import Outcome
 from resources.download.session import LicenceNotAcceptedError, Options, Pending, Session, Todo, foreign_todos
 from resources.layout import Layout
 
-FAILED, WRONG, NOT_ACCEPTED, BY_HAND, INTERRUPTED = 1, 2, 3, 4, 130
+FAILED, NOT_ACCEPTED, BY_HAND, INTERRUPTED = 1, 3, 4, 130
 _MOST_LINES = 30
 
 
@@ -67,11 +67,7 @@ def fetch_and_tell(
 
 
 def _session(slug: str, watch: Any, options: Options) -> Session:
-    catalog = load_catalog()
-    if slug not in catalog:
-        typer.echo(f"there is no dataset {slug!r}; known: {', '.join(catalog)}", err=True)
-        raise typer.Exit(WRONG)
-    spec = catalog[slug]
+    spec = spec_of(slug)
     try:
         session = Session(request_for(spec), folders_for(spec, Layout.from_environment()), watch, options)
         _ = session.sources

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from assets.fetch import folders_for, request_for
-from assets.spec import DatasetSpec, load_catalog
-from orchestration import cli, download_watch
+from assets.spec import Catalog, DatasetSpec, load_catalog
+from orchestration import cli, download_watch, known
 from orchestration import download_result as command
 from orchestration.download_job import download_job
 from resources.download import session as sessions
@@ -43,7 +43,7 @@ class Terminal:
 
     def catalog(self, **fields: Any) -> DatasetSpec:
         spec = altered(CATALOG["kits23"], **fields)
-        self.monkeypatch.setattr(command, "load_catalog", lambda: {"kits23": spec})
+        self.monkeypatch.setattr(known, "read_catalog", lambda: Catalog({"kits23": spec}))
         return spec
 
     def type(self, *words: str) -> Result:
@@ -301,7 +301,7 @@ def test_the_job_downloads_what_its_configuration_names(tmp_path: Path, site: Si
     assert "Licence: CC-BY-NC-SA-4.0" in reason(job(tmp_path, spec, slug="kits23"))
     assert job(tmp_path, spec, slug="kits23", accept_license=True).success
     assert files_below(tmp_path / "raw/kits23") == {"a.nii.gz": CONTENT}
-    assert "there is no dataset 'nonsense'" in reason(job(tmp_path, spec, slug="nonsense"))
+    assert "no dataset nonsense;" in reason(job(tmp_path, spec, slug="nonsense"))
 
 
 def test_the_job_fails_where_something_is_left_to_do(tmp_path: Path, site: Site) -> None:
