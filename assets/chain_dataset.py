@@ -16,7 +16,7 @@ from assets import events
 from assets.chain_score import score_asset
 from assets.dataset import Dataset
 from assets.incremental import code_version, subject_steps
-from assets.index import NotReadyError, index_key, index_tables, make_index, make_splits, require_gate, splits_key
+from assets.index import NotReadyError, former_tables, index_key, index_tables, make_index, make_splits, require_gate, splits_key
 from assets.spec import DatasetSpec
 from assets.spec_mds import Mds
 from assets.verdict import Verdict
@@ -95,7 +95,8 @@ def _index_asset(dataset: Dataset, gates: Gates) -> dg.AssetsDefinition:
             general = [events.finding_from_json(f) for f in store.dataset_record().facts.get("findings", [])]
             made = _ready(lambda: make_index(dataset, general))
             verdict = gates.index(spec, dict(made.tables))
-            store.write_tables("index", made.key, made.tables, {"gate": verdict.to_json()}, outdated=AFTER_INDEX)
+            outdated = (*AFTER_INDEX, *former_tables(dataset))
+            store.write_tables("index", made.key, made.tables, {"gate": verdict.to_json()}, outdated=outdated)
             context.log.info(f"{spec.slug}: the tables are made anew")
         for failed in verdict.failed:
             context.log.log(logging.ERROR if failed.severity == "error" else logging.WARNING, f"{spec.slug}: {failed.detail}")

@@ -51,6 +51,12 @@ def index_tables(dataset: Dataset) -> list[str]:
     return [*steps, *told, "findings", "ledger"]
 
 
+def former_tables(dataset: Dataset) -> list[str]:
+    """Recorded tables that the index wrote by an earlier spec, and does not write by this one."""
+    every = {*SUBJECT_TABLES, "classes", "objects"}
+    return sorted(every & set(dataset.store.dataset_record().tables) - set(index_tables(dataset)))
+
+
 def index_key(dataset: Dataset) -> str:
     """The key under which the dataset's tables are current.
 
@@ -61,7 +67,7 @@ def index_key(dataset: Dataset) -> str:
     if "raw" not in record.tables:
         raise NotReadyError(f"{dataset.spec.slug} has no table of raw files yet; materialize the asset {dataset.spec.slug} first")
     made_of = [record.keys.get("raw"), hash_of_manifests(dataset.store.manifests())]
-    return digest([CODE_VERSION["index"], step_parameters(dataset.spec, "index"), made_of])[:32]
+    return digest([CODE_VERSION["index"], step_parameters(dataset.spec, "index"), index_tables(dataset), made_of])[:32]
 
 
 def make_index(dataset: Dataset, dataset_findings: Sequence[Finding]) -> Index:

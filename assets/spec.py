@@ -13,12 +13,13 @@ from importlib import resources as package_files
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from assets.mds.naming import class_ids
+from assets.patterns import require_inside
 from assets.spec_errors import SpecError, problems_of
 from assets.spec_file import read_spec_file
-from assets.spec_layout import Inside, Part, RawLayout, spelled_out
+from assets.spec_layout import Part, RawLayout, spelled_out
 from assets.spec_mds import Classes, Mds, Objects
 from assets.spec_people import People, SplitPolicy
 from assets.spec_sources import Source
@@ -131,6 +132,10 @@ class Expect(Part):
         return value
 
 
+def _inside_if_given(value: str) -> str:
+    return require_inside(value) if value else value
+
+
 class DatasetSpec(Part):
     """Everything MedFoundry knows about one source dataset.
 
@@ -155,7 +160,7 @@ class DatasetSpec(Part):
     citation: str = ""
     sources: tuple[Source, ...]
     checked_on: Literal["miniature", "labels", "real data"] | None = None
-    raw_folder: Inside = ""
+    raw_folder: Annotated[str, AfterValidator(_inside_if_given)] = ""
     layout: RawLayout
     labels: Annotated[dict[int, Label], BeforeValidator(partial(spelled_out, field="name"))] = Field(default_factory=dict)
     lesions: tuple[int, ...] = ()

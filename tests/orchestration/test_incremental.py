@@ -335,3 +335,14 @@ def test_splits_of_an_earlier_index_are_gone_when_the_gate_closes(raw_four: Path
         world.truncate_image("case_00001")
         assert not world.run().success
         assert "splits.parquet" not in world.files()
+
+
+def test_a_table_that_the_spec_does_not_ask_for_any_more_goes(world: World) -> None:
+    assert "lesion_sizes" in world.dataset.store.dataset_record().tables
+    without = World(world.root, altered(world.spec, lesions=[], expect={}), world.instance)
+    assert without.run().success
+    assert "lesion_sizes" not in without.dataset.store.dataset_record().tables
+    assert not (without.dataset.store.root / "lesion_sizes.parquet").exists()
+    before = without.files()
+    assert without.run().success
+    assert without.files() == before
