@@ -83,7 +83,9 @@ def require_inside(text: str) -> str:
     if not text:
         raise ValueError("a path is not empty; write one under the raw folder")
     if "\\" in text:
-        raise ValueError(f"{text!r} has a backslash, which parts no folders here; write {text.replace(chr(92), '/')!r}")
+        raise ValueError(
+            f"{text!r} has a backslash, which parts no folders; write {text.replace(chr(92), '/')!r}, or `?` for one in a name"
+        )
     if text.startswith("/") or re.match(r"[A-Za-z]:/", text):
         relative = re.sub(r"^([A-Za-z]:)?/+", "", text)
         raise ValueError(f"{text!r} is absolute; write it as it lies under the raw folder, such as {relative!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -219,7 +220,7 @@ def _patterns(paths: Sequence[str], level: int, *, with_folder: bool) -> tuple[t
     above = []
     for n in range(level):
         folders = {parts[n] for parts in split}
-        above.append(folders.pop() if len(folders) == 1 else "*")
+        above.append(re.sub(r"[*?{}\\]", "?", folders.pop()) if len(folders) == 1 else "*")
     endings = sorted({_ending(parts[-1]) for parts in split})
     deeper = any(len(parts) > level + 1 for parts in split)
     below = ["{subject}", "{scan}"] if deeper else ["{subject}"]

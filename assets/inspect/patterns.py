@@ -97,7 +97,7 @@ def pattern(group: Group, where: Sequence[Stretch], whole: Group | None = None) 
         token = group.rows[0][position].text
         spelled = {row[position].text for row in group.rows}
         varies = position in varying or len(spelled) > 1 or group.rows[0][position].kind == "row"
-        text += "*" if varies else re.sub(r"[*?{}]", "?", token)
+        text += "*" if varies else re.sub(r"[*?{}\\]", "?", token)
         position += 1
     return re.sub(r"\*+", "*", text)
 

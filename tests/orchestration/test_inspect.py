@@ -37,6 +37,13 @@ def test_a_draft_is_printed_and_nothing_written(folder: Path) -> None:
     assert sorted(folder.parent.rglob("*")) == before
 
 
+def test_a_backslash_in_a_name_is_drafted_as_a_pattern_that_a_spec_may_have(folder: Path) -> None:
+    (folder / "read\\me.txt").write_text("x")
+    code, text = run(str(folder))
+    assert code == 0, text
+    assert "read?me.txt" in text
+
+
 def test_write_makes_a_spec_and_never_overwrites(folder: Path) -> None:
     assert run(str(folder), "--slug", "my_set", "--write")[0] == 0
     assert DatasetSpec.from_yaml(folder.parent / "my_set.yaml").slug == "my_set"
