@@ -17,6 +17,7 @@ from assets.chain import build_chain
 from assets.dataset import Dataset
 from assets.spec import DatasetSpec
 from expectations.gate import GreatExpectationsGates
+from resources.findings import Code
 from resources.layout import Layout, labels_path, series_path
 from resources.ome_zarr import StoredVolume
 
@@ -82,7 +83,8 @@ class Product:
         return str(state)
 
     def findings(self, subject: str) -> list[dict[str, Any]]:
-        return self.rows("findings", subject).to_dicts()
+        """What is said of a case by itself: most are one image, stored in many ways."""
+        return self.rows("findings", subject).filter(pl.col("code") != Code.SAME_IMAGE_TWICE.value).to_dicts()
 
     def image(self, subject: str, series: str = "img") -> StoredVolume:
         return self._open(subject, series_path(subject, ONLY_SCAN, series))

@@ -122,6 +122,15 @@ def test_stated_values(cases: Cases, run_group: RunGroup, group: str, id_: str) 
         check_counts(product, id_, {int(n): count for n, count in facts["counts"].items()})
 
 
+def test_one_image_in_every_orientation_and_format_is_one_group_of_the_splits(run_group: RunGroup) -> None:
+    product = run_group("orientations")
+    alike = [id_ for id_ in GROUPS["orientations"].ids if id_ != "oblique"]
+    assert set(alike) <= set(product.tables["findings"].filter(code=Code.SAME_IMAGE_TWICE.value)["subject"])
+    splits = product.dataset.store.read_table("splits").filter(pl.col("subject").is_in(alike))
+    assert splits.height == len(alike)
+    assert splits["group"].n_unique() == splits["split"].n_unique() == 1
+
+
 def test_a_stated_orientation_makes_an_unoriented_file_usable_and_flagged(cases: Cases, run_group: RunGroup) -> None:
     product, facts = run_group("stated"), case_of(cases, "stated", "both_codes_zero")["expect"]
     assert product.state("both_codes_zero") == "used"
@@ -340,7 +349,7 @@ def test_junk_worth_knowing_is_a_finding(cases: Cases, junk: Product) -> None:
     facts = cases.kinds["junk_files"]["discover"]["expect"]
     found = junk.tables["findings"].to_dicts()
     of = {code: [f for f in found if f["code"] == code] for code in {f["code"] for f in found}}
-    assert set(of) == {"incomplete-download", "exact-copy", "listed-but-absent"}
+    assert set(of) == {"incomplete-download", "exact-copy", "listed-but-absent", "same-image"}
     assert [Path(f["file"]).name.split(".")[0] for f in of["incomplete-download"]] == facts["incomplete_downloads"]
     assert [[f["detail"].removeprefix("a copy of "), f["file"]] for f in of["exact-copy"]] == facts["exact_copies"]
     (absent,) = of["listed-but-absent"]
