@@ -96,7 +96,7 @@ def test_an_island_in_a_hole_is_filled_again() -> None:
 
 @given(seed=st.integers(0, 2**32 - 1), count=st.integers(3, 12))
 def test_polygons_equal_those_of_pillow_away_from_their_edges(seed: int, count: int) -> None:
-    """Star-shaped polygons; Pillow draws its edges, so pixels within a pixel of one are not compared."""
+    """Star-shaped polygons; pixels on Pillow's thick edges, or in the gaps it leaves where two meet, are not compared."""
     random = np.random.default_rng(seed)
     angles = (np.arange(count) + random.uniform(0, 0.4, count)) * 2 * np.pi / count
     radii = random.uniform(3, 14, count)
@@ -107,7 +107,11 @@ def test_polygons_equal_those_of_pillow_away_from_their_edges(seed: int, count: 
     flat = [tuple(point) for point in points]
     ImageDraw.Draw(picture).polygon(flat, fill=1, outline=1)
     ImageDraw.Draw(edges).line([*flat, flat[0]], fill=1, width=3)
-    clear = ~np.asarray(edges).T
+    starts, sides = points[:, None, None], (np.roll(points, -1, axis=0) - points)[:, None, None]
+    pixels = np.moveaxis(np.indices((40, 30)), 0, -1) - starts
+    along = np.clip((pixels * sides).sum(-1) / (sides**2).sum(-1), 0, 1)[..., None]
+    distance = np.linalg.norm(pixels - along * sides, axis=-1).min(axis=0)
+    clear = ~np.asarray(edges).T & (distance > 0.75)
     np.testing.assert_array_equal(ours[clear], np.asarray(picture).T[clear])
 
 
