@@ -93,7 +93,7 @@ class _OpenGates:
     def subjects(self, _spec: Any) -> Any:
         return lambda _tables, _volumes: {}
 
-    def raw(self, _spec: Any, _table: Any) -> Verdict:
+    def raw(self, _spec: Any, *_tables: Any) -> Verdict:
         return Verdict(())
 
     index = splits = records = raw
