@@ -60,7 +60,7 @@ def _copy_header(repair: Repair, opened: Opened, series: Mapping[str, Opened]) -
 
 def _change_values(repair: Repair, opened: Opened) -> RawImage:
     image = opened.image
-    if image.dtype.kind in "iub" and repair.kind != "scale_labels":
+    if image.dtype.kind in "iub":
         return image
     values = _Values(repair, image, opened.path)
     return replace(image, stream=values.stream, dtype=np.dtype(np.float64))

@@ -51,6 +51,20 @@ def test_a_mask_of_either_release_beside_the_other_is_no_silent_choice(tmp_path:
     assert found.code is Code.AMBIGUOUS_FILE
 
 
+def test_a_mask_stored_as_a_65535th_is_repaired_and_said_and_the_others_are_not(tmp_path: Path) -> None:
+    miniature = make("isles24", tmp_path)
+    (path,) = miniature.made["sub-stroke0001"].only_scan.labels["infarct"]
+    mask = nib.load(path)
+    voxels = np.asarray(mask.dataobj)
+    nib.save(nib.Nifti1Image((voxels / 65535).astype(np.float32), mask.affine), path)
+    built = build(miniature.spec, tmp_path)
+    check_built(built, miniature.made)
+    check_label(built, "sub-stroke0001", miniature.made["sub-stroke0001"].only_scan, 1)
+    repaired = [(f.file, f.detail) for m in built.manifests.values() for f in m.findings if f.code is Code.REPAIRED]
+    assert [file for file, _ in repaired] == [miniature.path(path)]
+    assert f"{np.count_nonzero(voxels)} voxels that are no whole numbers were multiplied by 65535" in repaired[0][1]
+
+
 @pytest.mark.slow
 def test_a_real_mask_is_found_and_built_beside_made_images(shared_data: Path, tmp_path: Path) -> None:
     shutil.copytree(shared_data / "layouts" / "ISLES24", tmp_path / "raw" / "isles24")
