@@ -11,8 +11,10 @@ import dagster as dg
 import pytest
 
 from assets.chain import build_chain
+from assets.dataset import Dataset
 from expectations.gate import GreatExpectationsGates
 from orchestration.status import why_dataset
+from resources.layout import Layout
 from tests.benchmark.made import ground_truth, truth_sample, write_truth
 from tests.data_makers import kits23
 from tests.orchestration.world import World, altered, catalog_spec, reasons
@@ -160,6 +162,6 @@ def test_new_tables_of_the_dataset_take_the_score_away(world: World) -> None:
 
 
 def test_a_dataset_without_records_has_no_score(tmp_path: Path) -> None:
-    world = World(tmp_path, altered(catalog_spec(), mds=None), dg.DagsterInstance.ephemeral())
-    chain = build_chain(world.dataset, GreatExpectationsGates(), by_subject=False)
+    dataset = Dataset(altered(catalog_spec(), mds=None), Layout(tmp_path))
+    chain = build_chain(dataset, GreatExpectationsGates(), by_subject=False)
     assert "score" not in {key.path[-1] for asset in chain.assets for key in asset.keys}

@@ -32,7 +32,7 @@ def raw_four(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def built_four(raw_four: Path, tmp_path_factory: pytest.TempPathFactory) -> World:
+def built_four(raw_four: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """The four, and everything made of them."""
 
     def make(root: Path) -> None:
@@ -43,7 +43,8 @@ def built_four(raw_four: Path, tmp_path_factory: pytest.TempPathFactory) -> Worl
         warnings.simplefilter("ignore", dg.BetaWarning)
         warnings.simplefilter("ignore", dg.PreviewWarning)
         root = made_once(tmp_path_factory, "built_four", make)
-        return World(root, catalog_spec(), dg.DagsterInstance.ephemeral())
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield World(root, catalog_spec(), instance)
 
 
 def _four(root: Path) -> None:

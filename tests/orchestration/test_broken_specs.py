@@ -90,6 +90,7 @@ def test_dagster_has_the_good_chains_and_an_asset_that_fails_with_the_reason(fol
     node = graph.get(dg.AssetKey(["my_livers"]))
     assert FAULT in (node.description or "")
     asset = definitions.get_assets_def("my_livers")
-    with pytest.raises(dg.Failure, match=r"my_livers.yaml is no usable spec:\n  line 5, column 1") as failure:
-        dg.materialize([asset], instance=dg.DagsterInstance.ephemeral())
+    told = pytest.raises(dg.Failure, match=r"my_livers.yaml is no usable spec:\n  line 5, column 1")
+    with dg.DagsterInstance.ephemeral() as instance, told as failure:
+        dg.materialize([asset], instance=instance)
     assert failure.value.allow_retries is False

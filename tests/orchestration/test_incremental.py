@@ -263,8 +263,7 @@ def test_a_subject_that_turns_bad_loses_its_old_products_and_fixing_it_brings_th
 
 def test_the_gate_of_the_dataset_blocks_the_splits_and_they_refuse_alone(raw_four: Path, tmp_path: Path) -> None:
     strict = altered(catalog_spec(), expect={"quarantined_share": 0.0})
-    nothing = World(raw_four, strict, dg.DagsterInstance.ephemeral())
-    with copied(nothing, tmp_path / "data") as world:
+    with dg.DagsterInstance.ephemeral() as log, copied(World(raw_four, strict, log), tmp_path / "data") as world:
         world.truncate_image("case_00001")
         result = world.run()
         assert not result.success
@@ -328,8 +327,7 @@ def test_a_changed_field_makes_stale_what_depends_on_it(world: World, fields: di
 
 def test_splits_of_an_earlier_index_are_gone_when_the_gate_closes(raw_four: Path, tmp_path: Path) -> None:
     strict = altered(catalog_spec(), expect={"quarantined_share": 0.0})
-    nothing = World(raw_four, strict, dg.DagsterInstance.ephemeral())
-    with copied(nothing, tmp_path / "data") as world:
+    with dg.DagsterInstance.ephemeral() as log, copied(World(raw_four, strict, log), tmp_path / "data") as world:
         assert world.run().success
         assert "splits.parquet" in world.files()
         world.truncate_image("case_00001")
