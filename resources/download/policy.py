@@ -48,7 +48,7 @@ def asked_wait_s(header: str | None, now: datetime | None = None) -> float | Non
     """Seconds that a `Retry-After` header asks for: a number, or a date; None when it is absent or unreadable."""
     if not header:
         return None
-    if header.strip().isdigit():
+    if header.isascii() and header.strip().isdigit():
         return float(header)
     try:
         when = parsedate_to_datetime(header)

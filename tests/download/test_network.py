@@ -153,6 +153,7 @@ def test_waits_double_to_a_limit() -> None:
         ("Fri, 31 Dec 1999 23:59:59 GMT", 59),
         ("Fri, 31 Dec 1999 23:00:00 GMT", 0),
         ("soon", None),
+        ("\u00b2", None),
         ("", None),
         (None, None),
     ],
