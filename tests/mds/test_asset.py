@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
@@ -15,25 +13,9 @@ from expectations.gate import GreatExpectationsGates
 from orchestration.status import why_dataset
 from resources.layout import Layout
 from tests.data_makers import kits23
+from tests.mds.conftest import SHAPE
 from tests.mds.made import spec_of
 from tests.orchestration.world import World, altered, catalog_spec, reasons
-
-SHAPE = (24, 26, 20)
-
-
-@pytest.fixture(autouse=True)
-def _preview_features() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)
-        warnings.simplefilter("ignore", dg.PreviewWarning)
-        yield
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    kits23(tmp_path / "raw" / "kits23", 3, shape=SHAPE)
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield World(tmp_path, catalog_spec(), instance)
 
 
 def materialized(result: dg.ExecuteInProcessResult) -> dg.AssetMaterialization:
@@ -62,6 +44,7 @@ def test_records_follow_the_index_and_a_second_run_makes_none(world: World) -> N
     assert why_dataset(world.dataset) == []
 
 
+@pytest.mark.usefixtures("preview_features")
 def test_without_an_mds_block_there_are_no_records(tmp_path: Path) -> None:
     spec = altered(spec_of({"subject": "s", "series": {"ct": "{subject}.nii"}}, {"classes": ["x"]}), mds=None)
     chain = build_chain(Dataset(spec, Layout(tmp_path)), GreatExpectationsGates(), by_subject=False)

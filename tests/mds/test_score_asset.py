@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
@@ -16,26 +14,9 @@ from expectations.gate import GreatExpectationsGates
 from orchestration.status import why_dataset
 from resources.layout import Layout
 from tests.benchmark.made import ground_truth, truth_sample, write_truth
-from tests.data_makers import kits23
 from tests.orchestration.world import World, altered, catalog_spec, reasons
 
-SHAPE = (24, 26, 20)
 CASES = ("case_00000", "case_00001", "case_00002")
-
-
-@pytest.fixture(autouse=True)
-def _preview_features() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)
-        warnings.simplefilter("ignore", dg.PreviewWarning)
-        yield
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    kits23(tmp_path / "raw" / "kits23", 3, shape=SHAPE)
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield World(tmp_path, catalog_spec(), instance)
 
 
 def truth(name: str = "KiTS23") -> dict[str, object]:
@@ -161,6 +142,7 @@ def test_new_tables_of_the_dataset_take_the_score_away(world: World) -> None:
     assert "materialize kits23/records first" in reasons(alone)
 
 
+@pytest.mark.usefixtures("preview_features")
 def test_a_dataset_without_records_has_no_score(tmp_path: Path) -> None:
     dataset = Dataset(altered(catalog_spec(), mds=None), Layout(tmp_path))
     chain = build_chain(dataset, GreatExpectationsGates(), by_subject=False)
