@@ -169,9 +169,11 @@ def hash_labels(labels: RasLabels) -> str:
         start = np.array((k, j, i))
         stop = np.minimum(start + HASH_BLOCK, shape)
         first, last = np.maximum(start, low), np.minimum(stop, high)
-        block = np.zeros(stop - start, crop.dtype)
-        block[_box(first - start, last - start)] = crop[_box(first - low, last - low)]
-        content.add((k, j, i), block)
+        inside = crop[_box(first - low, last - low)]
+        if inside.any():
+            block = np.zeros(stop - start, crop.dtype)
+            block[_box(first - start, last - start)] = inside
+            content.add((k, j, i), block)
     content.add_zeros()
     return content.hexdigest()
 

@@ -49,11 +49,12 @@ def overlay_png(products: Path, volumes: pl.DataFrame, label_maps: Sequence[Labe
     index = _busiest_slice(labels, plane) if labels else row["shape_ijk"][plane.axis] // 2
     volume = open_volume(products / row["path"])
     if row["third_axis"] == "colour":
-        coloured = _windowed(volume.voxels()[:, :, [0, 1 % volume.shape_ijk[2], 2 % volume.shape_ijk[2]]].astype(np.float64))
+        shown = _windowed(volume.voxels()[:, :, [0, 1 % volume.shape_ijk[2], 2 % volume.shape_ijk[2]]])
     else:
-        coloured = np.repeat(_windowed(volume.slice(plane.axis, index).astype(np.float64))[:, :, None], 3, axis=2)
+        shown = _windowed(volume.slice(plane.axis, index))[:, :, None]
+    coloured = np.broadcast_to(np.rint(shown).astype(np.uint8), (*shown.shape[:2], 3)).copy()
     if labels is not None:
-        _paint(coloured, labels, plane, index)
+        _paint(coloured, shown, labels, plane, index)
     view = coloured.transpose(1, 0, 2)
     across_mm, down_mm = (row["spacing_mm"][axis] or 1.0 for axis in plane.in_plane)
     return _png(np.flip(view, (0, 1)) if row["space"] == "patient" else view, across_mm, down_mm)
@@ -75,27 +76,33 @@ def _busiest_slice(labels: LabelMap, plane: Plane) -> int:
 
 def _windowed(pixels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Grey values from the 1st to the 99th percentile of the slice."""
-    low, high = np.percentile(np.nan_to_num(pixels), (1, 99))
-    return np.asarray(np.clip((np.nan_to_num(pixels) - low) / max(high - low, 1e-9), 0, 1) * 255)
+    finite = np.nan_to_num(pixels.astype(np.float64)) if pixels.dtype.kind == "f" else pixels
+    low, high = np.percentile(finite, (1, 99))
+    return np.asarray(np.clip((finite - low) / max(high - low, 1e-9), 0, 1) * 255)
 
 
-def _paint(coloured: npt.NDArray[np.float64], labels: LabelMap, plane: Plane, index: int) -> None:
+def _paint(
+    coloured: npt.NDArray[np.uint8], shown: npt.NDArray[np.float64], labels: LabelMap, plane: Plane, index: int
+) -> None:
+    """Colour the labelled pixels of a picture `[., ., 3]` that shows the grey or coloured values `[., ., 1 or 3]`."""
     inside = index - labels.offset_ijk[plane.axis]
     if not 0 <= inside < labels.crop.shape[plane.axis]:
         return
     drawn = plane.slices(labels.crop)[inside]
-    corner = [labels.offset_ijk[axis] for axis in plane.in_plane]
-    part = coloured[corner[0] : corner[0] + drawn.shape[0], corner[1] : corner[1] + drawn.shape[1]]
+    place = tuple(
+        slice(labels.offset_ijk[axis], labels.offset_ijk[axis] + extent)
+        for axis, extent in zip(plane.in_plane, drawn.shape, strict=True)
+    )
     marked = drawn > 0
     colour = _COLOURS[(drawn[marked].astype(int) - 1) % len(_COLOURS)]
-    part[marked] = (1 - _OPACITY) * part[marked] + _OPACITY * colour
+    coloured[place][marked] = np.rint((1 - _OPACITY) * shown[place][marked] + _OPACITY * colour)
 
 
-def _png(view: npt.NDArray[np.float64], across_mm: float, down_mm: float) -> bytes:
+def _png(view: npt.NDArray[np.uint8], across_mm: float, down_mm: float) -> bytes:
     height, width = view.shape[0] * down_mm, view.shape[1] * across_mm
     scale = LONGEST_SIDE_PX / max(height, width)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    picture = Image.fromarray(np.rint(view).astype(np.uint8)).resize(size, Image.Resampling.BILINEAR)
+    picture = Image.fromarray(np.ascontiguousarray(view)).resize(size, Image.Resampling.BILINEAR)
     buffer = io.BytesIO()
     picture.quantize(128, Image.Quantize.FASTOCTREE).save(buffer, "PNG")
     return buffer.getvalue()
