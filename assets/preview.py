@@ -81,9 +81,7 @@ def _windowed(pixels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.asarray(np.clip((finite - low) / max(high - low, 1e-9), 0, 1) * 255)
 
 
-def _paint(
-    coloured: npt.NDArray[np.uint8], shown: npt.NDArray[np.float64], labels: LabelMap, plane: Plane, index: int
-) -> None:
+def _paint(coloured: npt.NDArray[np.uint8], shown: npt.NDArray[np.float64], labels: LabelMap, plane: Plane, index: int) -> None:
     """Colour the labelled pixels of a picture `[., ., 3]` that shows the grey or coloured values `[., ., 1 or 3]`."""
     inside = index - labels.offset_ijk[plane.axis]
     if not 0 <= inside < labels.crop.shape[plane.axis]:
