@@ -21,6 +21,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from class_parts import classes_of, same_parts
+
 from assets.inspect.draft import as_spec
 from assets.inspect.inspection import inspect_folder
 from assets.raw import SYNTHETIC_MARKER, RawDataMissingError, RawTree, discover
@@ -54,6 +56,7 @@ class Truth:
         ids: Label id -> its names.
         files: Names that files of structures have; empty where there are none.
         stored: Ids that stand in label maps, where the spec gives them other ids or merges them.
+        parts: Image file -> its class, of a classification.
         answer: Whether the folder holds the answer: label maps for segmentation, classes that something in the folder tells.
     """
 
@@ -67,6 +70,7 @@ class Truth:
     ids: dict[int, frozenset[str]]
     files: frozenset[str]
     stored: frozenset[int]
+    parts: dict[str, str]
     answer: bool
 
     def renamed(self, by: Renamed) -> Truth:
@@ -87,6 +91,7 @@ class Truth:
             classes=names(self.classes),
             ids={number: names(some) for number, some in self.ids.items()},
             files=names(self.files),
+            parts={moved(path): name for path, name in self.parts.items()},
         )
 
 
@@ -101,7 +106,8 @@ class Score:
         pairing: Whether they belong to the same label maps, classes or tables.
         task: Whether the task is.
         classes: Whether the label ids, or the classes, are.
-        stored: The same, where ids that stand in the files count too and not only those that a spec makes of them.
+        stored: The same, where ids that stand in the files count too and not only those that a spec makes of them, and classes
+            by the images they hold and not by the names a spec gives them.
         names: Whether their names are too; not asked of label ids whose names no file of the miniature says.
         answer: Whether the folder holds the answer at all.
         said: The task that was said.
@@ -179,7 +185,7 @@ MARKS = ("loads", *FOUR, "names")
 def line(score: Score) -> str:
     marks = " ".join(f"{name}={'yes' if getattr(score, name) else 'NO '}" for name in MARKS)
     asked = "" if score.words is None else f" words={'yes' if score.words else 'NO'} numbers={'yes' if score.numbers else 'NO'}"
-    merged = " ids-as-stored" if score.stored and not score.classes else ""
+    merged = " as-stored" if score.stored and not score.classes else ""
     beyond = "" if score.answer else " not-in-folder"
     rest = f"unclaimed={score.unclaimed} {score.seconds:.1f}s {score.said} {score.trouble[:150]}"
     return f"{score.slug:24} {marks}{asked}{merged}{beyond} {rest}"
@@ -194,7 +200,7 @@ def totals(scores: list[Score]) -> Iterator[str]:
     unknown = sum(not s.said for s in scores if s not in inside)
     found = sum(s.all_stored for s in inside)
     yield (
-        f"the folder holds the answer of {len(inside)}; of these all four {found}, with label ids as the files hold them "
+        f"the folder holds the answer of {len(inside)}; of these all four {found}, with label ids and classes as the files hold them "
         f"({sum(s.all_four for s in inside)} with those of the specs); of the other {len(scores) - len(inside)}, the task is "
         f"called unknown in {unknown}"
     )
@@ -244,7 +250,7 @@ def looked_at(slug: str, root: Path, truth: Truth) -> Score:
     except (ValueError, RawDataMissingError) as error:
         return replace(base, trouble=" ".join(str(error).split()))
     source = agree(truth.images, images(draft, tree))
-    ids, stored, names = labels_agree(truth, draft)
+    ids, stored, names = labels_agree(truth, draft, tree)
     return replace(
         base,
         loads=True,
@@ -282,6 +288,7 @@ def truth_of(spec: DatasetSpec, root: Path) -> Truth:
         ids={number: frozenset(map(plain, (label.name, *label.aliases))) for number, label in spec.labels.items()},
         files=frozenset(plain(label.file_name) for label in spec.labels.values()) if masks else frozenset(),
         stored=stored_ids(spec, tree),
+        parts=classes_of(spec, tree) if task == "classification" else {},
         answer=has_answer(spec, tree, task),
     )
 
@@ -367,12 +374,12 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", " ", name.lower()).strip()
 
 
-def labels_agree(truth: Truth, draft: DatasetSpec) -> tuple[bool, bool, bool]:
+def labels_agree(truth: Truth, draft: DatasetSpec, tree: RawTree) -> tuple[bool, bool, bool]:
     """Whether ids or classes agree, whether those in the files do, and whether their names do."""
     if truth.task == "classification" and truth.told | bool(truth.classes):
         ours = {plain(n) for n in draft.classes.names} if draft.classes else set()
         same = bool(ours) and ours <= truth.classes and len(ours) >= truth.n_classes
-        return same, same, same
+        return same, same or same_parts(truth.parts, classes_of(draft, tree), ENOUGH), same
     if truth.task == "detection":
         return (draft.objects is not None,) * 3
     if not truth.ids:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from assets.inspect.evidence import Evidence
 from assets.inspect.grouping import Variable
@@ -33,6 +33,9 @@ class ClassRule:
         keyed: Number of what that is equal to, among the parts of the images' names.
         value: Its column with the class.
         some: Whether only some images have a class in it, or some have several.
+        told: Template of what tells it, where that is no variable of one group.
+        matches: Class -> regular expression of what is told.
+        tag: DICOM keyword whose value is the class.
     """
 
     names: tuple[str, ...]
@@ -43,6 +46,9 @@ class ClassRule:
     keyed: int = 0
     value: str = ""
     some: bool = False
+    told: str = ""
+    matches: Mapping[str, str] = field(default_factory=dict)
+    tag: str = ""
 
 
 def from_names(part: Part) -> ClassRule | None:

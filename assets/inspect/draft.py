@@ -73,6 +73,8 @@ def _dicom_classes(found: Inspection) -> dict[str, Any]:
     rule = found.classes
     if rule is None:
         return {}
+    if rule.tag:
+        return {"classes": {"names": list(rule.names), "tag": rule.tag}}
     if rule.table is not None:
         return {"classes": _class_table(rule, ("{subject}", "{stem}")[rule.keyed])}
     return {"classes": {"names": list(rule.names), "field": "{folder}"}}
@@ -155,6 +157,8 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
         own = variables[rule.keyed].at if rule.keyed < len(variables) else ()
         field = next((s.field for s in planned.series[0].where if s.start in own and s.end - s.start == 1), "stem")
         return {"classes": _class_table(rule, f"{{{field}}}")}
+    if rule.told:
+        return {"classes": {"names": list(rule.names), "field": rule.told, "matches": dict(rule.matches)}}
     values = planned.reference.group.variables[rule.variable or 0].distinct
     told = {value: name for value, name in zip(values, rule.names, strict=True) if value != name}
     if not planned.class_field:

@@ -153,7 +153,7 @@ def as_regex(values: Iterable[str]) -> str:
     if len({shape_of(row) for row in rows}) == 1:
         return "".join(_part_regex([row[n].text for row in rows], rows[0][n].kind) for n in range(len(rows[0])))
     if len(distinct) <= 12:
-        return "|".join(map(_escaped, distinct))
+        return "|".join(map(escaped, distinct))
     return ".+" if any("/" in value for value in distinct) else "[^/]+"
 
 
@@ -162,9 +162,10 @@ def _part_regex(texts: list[str], kind: str) -> str:
         widths = {len(text) for text in texts}
         return rf"\d{{{widths.pop()}}}" if len(widths) == 1 and len(texts[0]) > 1 else r"\d+"
     if len(set(texts)) == 1:
-        return _escaped(texts[0])
-    return "[^/]+" if kind == "id" else f"(?:{'|'.join(map(_escaped, sorted(set(texts))))})"
+        return escaped(texts[0])
+    return "[^/]+" if kind == "id" else f"(?:{'|'.join(map(escaped, sorted(set(texts))))})"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """An expression for a text, in which blanks and hyphens stay as they are."""
     return re.escape(text).replace(r"\-", "-").replace(r"\ ", " ")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.inspect import classes as class_rules
-from assets.inspect import dicom_marks, merging, objects
+from assets.inspect import dicom_marks, kinds, merging, objects
 from assets.inspect import labels as label_rules
 from assets.inspect.annotations import Annotated, annotated_in
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
@@ -111,6 +111,7 @@ def inspect_folder(root: Path) -> Inspection:
     if found.annotated is not None:
         why = f"{found.annotated.path} is {found.annotated.format}, which no draft can use; it names "
         unknown.append(Unknown("objects", why + (", ".join(found.annotated.names[:20]) or "nothing")))
+    found = _with_kinds(found)
     evidence += found.evidence
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
@@ -277,6 +278,18 @@ def _annotated(found: Inspection) -> Annotated | None:
     if not (planned or instances) or found.objects is not None or found.classes is not None:
         return None
     return annotated_in(found.root, (path for part in found.parts if part.role == "text" for path in part.group.paths[:2]))
+
+
+def _with_kinds(found: Inspection) -> Inspection:
+    """With what kind an image is as its class, where nothing else was told of any."""
+    if found.classes is not None or found.objects is not None or found.annotated is not None:
+        return found
+    rule = None
+    if found.dicom is not None and (not found.dicom.outlined or found.dicom.share < _FEW):
+        rule = kinds.in_headers(found.dicom)
+    elif found.plan is not None and not found.plan.labels:
+        rule = kinds.in_names(found.plan)
+    return found if rule is None else replace(found, classes=rule, evidence=(*found.evidence, rule.evidence))
 
 
 def _task(found: Inspection) -> Evidence | Unknown:

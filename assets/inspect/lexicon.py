@@ -37,6 +37,12 @@ SHARES = words_of("fold folds part parts batch shard chunk subset group set arch
 TIMES = words_of("pre post before after baseline followup early late first second")
 """When something was taken: several images of somebody rather than classes."""
 
+CONDITIONS = words_of("""
+    neg pos negative positive control controls ctrl healthy normal abnormal sham treated untreated benign malignant tumor tumour
+    diseased infected uninfected stained unstained wildtype mutant
+    """)
+"""What was done to somebody, or what he has: a class rather than one of several images of him."""
+
 SEQUENCES = words_of("""
     t1 t2 t1w t2w t1c t1ce t1gd t1n t2f flair adc dwi swi pd pdw bold dti ct cta ctp ncct pet suv mr mri mra tof cect cet1
     hrt2 cet b0 dce uni inv1 inv2 he ihc zmap

@@ -6,6 +6,9 @@ from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 
 _FEW = 0.3
+_SURE = 0.8
+_WEAK = 0.4
+"""Classes that are less sure than this make the task no surer than they are."""
 
 
 def task(*, masks: bool, boxes: bool, classes: ClassRule | None, share: float = 1.0) -> Evidence | Unknown:
@@ -29,5 +32,6 @@ def task(*, masks: bool, boxes: bool, classes: ClassRule | None, share: float = 
     if masks:
         return Evidence("task", "segmentation", 0.9, "label maps belong to the images")
     if classes is not None:
-        return Evidence("task", "classification", 0.8, "images have classes, and there are no label maps")
+        sure = _SURE if classes.evidence.confidence >= _WEAK else classes.evidence.confidence
+        return Evidence("task", "classification", sure, "images have classes, and there are no label maps")
     return Unknown("task", "no label maps, no marked objects and no classes were recognised")

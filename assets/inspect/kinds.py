@@ -1,0 +1,119 @@
+"""Classes where no label of any kind is told: what kinds of images a folder holds, as far as that is no accident of its names.
+
+The answers are the least certain of all. A set of series that everybody has is no class; where people differ in what they have,
+or the names speak of a condition, or people are numbered group by group, the kind is what a model can be asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from assets.inspect.classes import ClassRule
+from assets.inspect.dicom_sets import DicomSet
+from assets.inspect.evidence import Evidence
+from assets.inspect.grouping import escaped
+from assets.inspect.layout import Plan
+from assets.inspect.lexicon import CONDITIONS, SEQUENCES
+from assets.inspect.patterns import Stretch, read
+from assets.inspect.roles import Part
+from assets.inspect.tokens import Token, words
+from assets.templates import stem
+
+_CONFIDENCE = 0.35
+_MOST_GROUPS = 4
+_FEWEST_SEQUENCES = 3
+
+
+def in_names(planned: Plan) -> ClassRule | None:
+    """Classes that the names of images without labels tell by the way."""
+    return _groups_of_people(planned) or _conditions(planned) or _sequences(planned)
+
+
+def in_headers(instances: DicomSet) -> ClassRule | None:
+    """The modality, where patients differ in which they have."""
+    had: dict[str, set[str]] = defaultdict(set)
+    for one in instances.seen:
+        if one.kind == "image":
+            had[one.patient].add(one.modality)
+    if len(instances.modalities) < 2 or not _differ(had, instances.modalities):
+        return None
+    seen = f"no label is told, and patients differ in the Modality of their headers: {', '.join(instances.modalities)}"
+    return ClassRule(instances.modalities, Evidence("classes", "tag", _CONFIDENCE, seen), tag="Modality")
+
+
+def _differ(had: Mapping[str, set[str]], kinds: Sequence[str]) -> bool:
+    """Whether fewer than half of the people have every kind."""
+    return 2 * sum(found >= set(kinds) for found in had.values()) < len(had)
+
+
+def _groups_of_people(planned: Plan) -> ClassRule | None:
+    """Letters in front of people's numbers, of which there are few: `sub-con01`, `sub-pat07`."""
+    if not any(e.field == "layout.subject" and e.said == "person" for e in planned.evidence):
+        return None
+    people = sorted({person for part, where in _parts(planned) for person in read(part.group, where, "subject")})
+    named = [re.fullmatch(r"([A-Za-z]+)[_-]?\d+", person) for person in people]
+    counts = Counter(found[1] for found in named if found)
+    if not all(named) or not 2 <= len(counts) <= _MOST_GROUPS or min(counts.values()) < 2 or _enumerates(sorted(counts)):
+        return None
+    seen = f"no label is told, and people are numbered under {', '.join(sorted(counts))}, whose meaning is not said"
+    matches = {letters: rf"{letters}[_-]?\d+" for letters in sorted(counts)}
+    return ClassRule(tuple(matches), Evidence("classes", "people", _CONFIDENCE, seen), told="{subject}", matches=matches)
+
+
+def _enumerates(letters: Sequence[str]) -> bool:
+    """Whether these are neighbours in the alphabet, as the rows of a plate are."""
+    return all(len(one) == 1 for one in letters) and ord(letters[-1]) - ord(letters[0]) == len(letters) - 1
+
+
+def _conditions(planned: Plan) -> ClassRule | None:
+    """Images whose names differ in one stretch, which speaks of a condition in one of them, such as `neg`."""
+    rows = [[token for token in part.group.rows[0][part.group.name_at :] if token.kind != "ending"] for part, _ in _parts(planned)]
+    texts = [["#" if token.kind == "number" else token.text for token in row] for row in rows]
+    shortest = min(map(len, texts))
+    start = next((n for n in range(shortest) if len({text[n] for text in texts}) > 1), shortest)
+    end = next((n for n in range(shortest - start) if len({text[-1 - n] for text in texts}) > 1), shortest - start)
+    middles = [row[start : len(row) - end] for row in rows]
+    names = [_name(middle) for middle in middles]
+    spoken = {word for middle in middles for token in middle if token.kind == "word" for word in words(token.text)}
+    if len(set(names)) != len(names) or len(names) < 2 or not all(names) or not spoken & CONDITIONS:
+        return None
+    matches = {name: f".*{_expression(middle)}.*" for name, middle in zip(names, middles, strict=True)}
+    stems = [stem(path.rpartition("/")[2]) for part, _ in _parts(planned) for path in part.group.paths]
+    if any(sum(bool(re.fullmatch(how, text)) for how in matches.values()) != 1 for text in stems) or len(stems) <= len(names):
+        return None
+    seen = f"no label is told, and names differ in nothing but {' / '.join(names)}"
+    return ClassRule(tuple(names), Evidence("classes", "field", _CONFIDENCE, seen), told="{stem}", matches=matches)
+
+
+def _name(middle: Sequence[Token]) -> str:
+    return " ".join("".join(token.text for token in middle).strip(" _-+.,").split())
+
+
+def _expression(middle: Sequence[Token]) -> str:
+    return "".join(r"\d+" if token.kind == "number" else escaped(token.text) for token in middle)
+
+
+def _sequences(planned: Plan) -> ClassRule | None:
+    """Files called after their sequence and a number at most, where people differ in which sequences they have."""
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for part, where in _parts(planned):
+        name = [token for token in part.group.rows[0][part.group.name_at :] if token.kind != "ending"]
+        spoken = [token.text for token in name if token.kind == "word"]
+        if len(spoken) != 1 or name[0].text != spoken[0] or any(token.kind not in ("word", "number", "sign") for token in name):
+            return None
+        kinds[spoken[0]] |= set(read(part.group, where, "subject"))
+    known = [kind for kind in kinds if kind.lower() in SEQUENCES]
+    had = {person: {kind for kind in kinds if person in kinds[kind]} for people in kinds.values() for person in people}
+    if len(known) < _FEWEST_SEQUENCES or 2 * len(known) < len(kinds) or not _differ(had, list(kinds)):
+        return None
+    names = sorted(kinds)
+    seen = f"no label is told, and people differ in the sequences that files are called after: {', '.join(names)}"
+    matches = {name: rf"{escaped(name)}(?:[ _.-]\d+)?" for name in names}
+    return ClassRule(tuple(names), Evidence("classes", "field", _CONFIDENCE, seen), told="{stem}", matches=matches)
+
+
+def _parts(planned: Plan) -> Iterator[tuple[Part, tuple[Stretch, ...]]]:
+    for source in planned.series:
+        yield from source.parts
