@@ -23,17 +23,17 @@ def classes_of(spec: DatasetSpec, tree: RawTree) -> dict[str, str]:
     return {images[key]: name for key, name in told.items()}
 
 
-def same_parts(one: Mapping[str, str], two: Mapping[str, str], enough: float) -> bool:
+def same_parts(true: Mapping[str, str], said: Mapping[str, str], enough: float) -> bool:
     """Whether two tellings put the same images together.
 
     Args:
-        one: Image -> class.
-        two: The same images under classes that may be called otherwise.
-        enough: Share of the images of either that both must tell a class of.
+        true: Image -> class.
+        said: Image -> class, which may be called otherwise; more images may have one.
+        enough: Share of the images that have a true class that must have one here.
     """
-    both = one.keys() & two.keys()
-    if not both or len(both) < enough * len(one.keys() | two.keys()):
+    both = true.keys() & said.keys()
+    if not both or len(both) < enough * len(true):
         return False
-    names = {(one[image], two[image]) for image in both}
+    names = {(true[image], said[image]) for image in both}
     counts = [len({pair[side] for pair in names}) for side in (0, 1)]
     return counts == [len(names)] * 2 and len(names) > 1

@@ -12,87 +12,27 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from class_parts import classes_of, same_parts
+from inspect_truth import ENOUGH, Truth, agree, images, pairs, plain, tables, truth_of
 
 from assets.inspect.draft import as_spec
 from assets.inspect.inspection import inspect_folder
 from assets.raw import SYNTHETIC_MARKER, RawDataMissingError, RawTree, discover
-from assets.raw.rows import on_disk
 from assets.spec import LABEL_GROUPS, DatasetSpec
-from resources.findings import BadInputError
-from resources.readers.registry import open_image
-from resources.readers.source import ReadOptions
+from assets.spec_mds import Classes
 from tests import data_makers
 from tests.inspect.renaming import Renamed, with_other_numbers, with_other_words
 
 CATALOG = Path(__file__).parents[1] / "assets" / "catalog"
-ENOUGH = 0.9
-"""Share of files or pairs, of those that either side names, that both must name."""
-
 FOUR = ("source", "pairing", "task", "classes")
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What the catalog's spec says of a miniature.
-
-    Attributes:
-        task: The task.
-        images: The image files; where there are label maps only those that have one.
-        pairs: (image, label file).
-        told: Whether a class is told of every image.
-        tables: Names of tables with classes or objects.
-        classes: Names of classes, as they are called and as they are spelled.
-        n_classes: How many of them the miniature's paths show.
-        ids: Label id -> its names.
-        files: Names that files of structures have; empty where there are none.
-        stored: Ids that stand in label maps, where the spec gives them other ids or merges them.
-        parts: Image file -> its class, of a classification.
-        answer: Whether the folder holds the answer: label maps for segmentation, classes that something in the folder tells.
-    """
-
-    task: str
-    images: frozenset[str]
-    pairs: frozenset[tuple[str, str]]
-    told: bool
-    tables: frozenset[str]
-    classes: frozenset[str]
-    n_classes: int
-    ids: dict[int, frozenset[str]]
-    files: frozenset[str]
-    stored: frozenset[int]
-    parts: dict[str, str]
-    answer: bool
-
-    def renamed(self, by: Renamed) -> Truth:
-        """The same of the folder under other names."""
-
-        def moved(path: str) -> str:
-            table = on_disk(path)
-            return by.paths[table] + path[len(table) :]
-
-        def names(some: AbstractSet[str]) -> frozenset[str]:
-            return frozenset(plain(by.text(name)) for name in some) | some
-
-        return replace(
-            self,
-            images=frozenset(moved(path) for path in self.images),
-            pairs=frozenset((moved(image), moved(mask)) for image, mask in self.pairs),
-            tables=frozenset(by.text(name) for name in self.tables),
-            classes=names(self.classes),
-            ids={number: names(some) for number, some in self.ids.items()},
-            files=names(self.files),
-            parts={moved(path): name for path, name in self.parts.items()},
-        )
 
 
 @dataclass(frozen=True)
@@ -108,6 +48,7 @@ class Score:
         classes: Whether the label ids, or the classes, are.
         stored: The same, where ids that stand in the files count too and not only those that a spec makes of them, and classes
             by the images they hold and not by the names a spec gives them.
+        offered: Whether the classes are not told, but are among those that the draft says they could be.
         names: Whether their names are too; not asked of label ids whose names no file of the miniature says.
         answer: Whether the folder holds the answer at all.
         said: The task that was said.
@@ -125,6 +66,7 @@ class Score:
     task: bool = False
     classes: bool = False
     stored: bool = False
+    offered: bool = False
     names: bool = False
     answer: bool = True
     said: str = ""
@@ -185,7 +127,7 @@ MARKS = ("loads", *FOUR, "names")
 def line(score: Score) -> str:
     marks = " ".join(f"{name}={'yes' if getattr(score, name) else 'NO '}" for name in MARKS)
     asked = "" if score.words is None else f" words={'yes' if score.words else 'NO'} numbers={'yes' if score.numbers else 'NO'}"
-    merged = " as-stored" if score.stored and not score.classes else ""
+    merged = " as-stored" if score.stored and not score.classes else " offered" if score.offered else ""
     beyond = "" if score.answer else " not-in-folder"
     rest = f"unclaimed={score.unclaimed} {score.seconds:.1f}s {score.said} {score.trouble[:150]}"
     return f"{score.slug:24} {marks}{asked}{merged}{beyond} {rest}"
@@ -198,11 +140,12 @@ def totals(scores: list[Score]) -> Iterator[str]:
     yield f"{len(scores)} layouts; {counts}; all four {sum(s.all_four for s in scores)}; wrong task said {wrong}"
     inside = [s for s in scores if s.answer or s.all_four]
     unknown = sum(not s.said for s in scores if s not in inside)
+    offered = sum(s.offered for s in inside)
     found = sum(s.all_stored for s in inside)
     yield (
-        f"the folder holds the answer of {len(inside)}; of these all four {found}, with label ids and classes as the files hold them "
-        f"({sum(s.all_four for s in inside)} with those of the specs); of the other {len(scores) - len(inside)}, the task is "
-        f"called unknown in {unknown}"
+        f"the folder holds the answer of {len(inside)}; of these all four {found}, with label ids and classes as the files hold "
+        f"them ({sum(s.all_four for s in inside)} with those of the specs), and {offered} more drafts offer them to choose; "
+        f"of the other {len(scores) - len(inside)}, the task is called unknown in {unknown}"
     )
     if any(s.words is not None for s in scores):
         full = [s for s in scores if s.all_stored]
@@ -258,120 +201,22 @@ def looked_at(slug: str, root: Path, truth: Truth) -> Score:
         pairing=source and paired(truth, draft, tree),
         classes=ids,
         stored=stored,
+        offered=source and not said and any(offers(truth, draft, tree, one.classes) for one in found.candidates),
         names=names,
         unclaimed=sum(f.state == "unclaimed" for f in tree.files),
     )
 
 
-def truth_of(spec: DatasetSpec, root: Path) -> Truth:
-    """What the catalog's spec says.
-
-    Raises:
-        RawDataMissingError: Nothing in the folder fits it.
-    """
-    tree = discover(spec, root)
-    task = task_of(spec)
-    known = spec.classes
-    if task == "classification" and known is not None:
-        classes = {*known.names, *known.values}
-    else:
-        classes = set(spec.mds.classes) if spec.mds else set()
-    masks = any(source.masks for source in spec.layout.labels.values())
-    return Truth(
-        task=task,
-        images=images(spec, tree),
-        pairs=pairs(spec, tree),
-        told=known is not None and not known.untold and task == "classification",
-        tables=tables(spec),
-        classes=frozenset(map(plain, classes)),
-        n_classes=len(seen_classes(spec, tree)),
-        ids={number: frozenset(map(plain, (label.name, *label.aliases))) for number, label in spec.labels.items()},
-        files=frozenset(plain(label.file_name) for label in spec.labels.values()) if masks else frozenset(),
-        stored=stored_ids(spec, tree),
-        parts=classes_of(spec, tree) if task == "classification" else {},
-        answer=has_answer(spec, tree, task),
-    )
-
-
-def has_answer(spec: DatasetSpec, tree: RawTree, task: str) -> bool:
-    """Whether a person could tell the task's labels from the folder, going by the spec."""
-    if task == "segmentation":
-        return bool(pairs(spec, tree)) or any(source.dicom is not None for source in spec.layout.labels.values())
-    if task == "classification":
-        known = spec.classes
-        constant = known is not None and known.field and "{" not in known.field
-        return known is not None and not known.untold and not constant
-    return spec.objects is not None
-
-
-def stored_ids(spec: DatasetSpec, tree: RawTree) -> frozenset[int]:
-    """The ids above 0 in the label maps, read whole, where a spec merges or translates them; else none."""
-    found: set[int] = set()
-    for subject in tree.subjects.values():
-        for scan in subject.scans:
-            for name, files in scan.labels.items():
-                source = spec.layout.labels[name]
-                if source.nonzero_is is None and not source.values:
-                    continue
-                for file in files:
-                    found |= values_in(tree.root / file.path, source.key)
-    return frozenset(found)
-
-
-def values_in(path: Path, key: str | None) -> set[int]:
-    found: set[float] = set()
-    try:
-        image = open_image(path, name=path.name, options=ReadOptions(key=key))
-        for slab in image.slabs([(0, image.shape[image.slab_axis])]):
-            found |= set(slab.voxels.ravel().tolist())  # at once: a reader may use its buffer again
-    except (BadInputError, ValueError):
-        return set()
-    return {int(value) for value in found if value > 0}
-
-
-def task_of(spec: DatasetSpec) -> str:
-    if spec.mds is not None:
-        return spec.mds.task
-    return "segmentation" if spec.layout.labels else "detection" if spec.objects else "classification" if spec.classes else ""
-
-
-def agree(one: AbstractSet[object], two: AbstractSet[object]) -> bool:
-    return len(one & two) >= ENOUGH * len(one | two)
-
-
-def images(spec: DatasetSpec, tree: RawTree) -> frozenset[str]:
-    """The image files; where there are label maps only those that have one, as a spec may well leave the others out."""
-    if labelled := {image for image, _ in pairs(spec, tree)}:
-        return frozenset(labelled)
-    return frozenset(str(path) for s in tree.subjects.values() for scan in s.scans for path in scan.series.values())
-
-
-def pairs(spec: DatasetSpec, tree: RawTree) -> frozenset[tuple[str, str]]:
-    """(image, label file) pairs."""
-    found: set[tuple[str, str]] = set()
-    for subject in tree.subjects.values():
-        for scan in subject.scans:
-            for name, files in scan.labels.items():
-                of = spec.layout.labels[name].of or tuple(spec.layout.series)
-                found |= {(str(scan.series[s]), f.path) for f in files for s in of if s in scan.series}
-    return frozenset(found)
+def offers(truth: Truth, draft: DatasetSpec, tree: RawTree, classes: Mapping[str, Any]) -> bool:
+    """Whether the draft would be right if these were its classes."""
+    told = draft.model_copy(update={"classes": Classes.model_validate(classes)})
+    return paired(truth, told, tree) and same_parts(truth.parts, classes_of(told, tree), ENOUGH)
 
 
 def paired(truth: Truth, draft: DatasetSpec, tree: RawTree) -> bool:
     """Whether images belong to the same label maps and tables, and have a class where the catalog's spec tells one."""
     told = not truth.told or draft.classes is not None
     return told and agree(truth.pairs, pairs(draft, tree)) and truth.tables <= tables(draft)
-
-
-def tables(spec: DatasetSpec) -> frozenset[str]:
-    told = [spec.classes.table.file] if spec.classes and spec.classes.table else []
-    beside = [re.sub(r"\{[a-z_]+\}", "*", name) for name in (spec.objects.file if spec.objects else ())]
-    names = (re.sub(r"\*[_-]?(?:\*)+", "*", name.rpartition("/")[2]) for name in (*told, *beside))
-    return frozenset(name.replace("_", "-") for name in names)
-
-
-def plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", " ", name.lower()).strip()
 
 
 def labels_agree(truth: Truth, draft: DatasetSpec, tree: RawTree) -> tuple[bool, bool, bool]:
@@ -392,13 +237,6 @@ def labels_agree(truth: Truth, draft: DatasetSpec, tree: RawTree) -> tuple[bool,
     ids = set(draft.labels)
     named = bool(ids) and all(plain(label.name) in truth.ids.get(number, ()) for number, label in draft.labels.items())
     return bool(ids) and ids <= set(truth.ids), bool(ids) and (ids == truth.stored or ids <= set(truth.ids)), named
-
-
-def seen_classes(spec: DatasetSpec, tree: RawTree) -> set[str]:
-    """The classes that the fields of the miniature's paths tell; one where a table or header does."""
-    if spec.classes is None or "{class}" not in spec.classes.field:
-        return {""}
-    return {scan.fields.get("class", "") for s in tree.subjects.values() for scan in s.scans}
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ def _content(found: Inspection, slug: str, missing: str) -> dict[str, Any]:
         "draft": as_mapping(found, slug),
         "evidence": [asdict(evidence) for evidence in found.evidence],
         "unknown": [asdict(unknown) for unknown in found.unknown],
+        "could_be": [asdict(candidate) for candidate in found.candidates],
         "missing": missing,
         "names_looked_at": found.n_files,
     }

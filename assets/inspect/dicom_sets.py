@@ -36,6 +36,7 @@ class Seen:
         patient: Its PatientID; used to find the folder of a patient, and not kept.
         structures: Names of its segments or regions.
         uids: DICOM keyword -> UID of the study, series and instance.
+        description: Of its series.
     """
 
     path: str
@@ -44,6 +45,7 @@ class Seen:
     patient: str
     structures: tuple[str, ...]
     uids: tuple[tuple[str, str], ...] = ()
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,8 @@ def _headers(root: Path, paths: Iterable[str]) -> Iterable[Seen]:
             ("StudyInstanceUID", named.key.study_uid),
             ("PatientID", named.patient_id),
         )
-        yield Seen(path, named.kind, named.key.modality, named.patient_id, structures, uids)
+        described = elements.text("SeriesDescription").strip()
+        yield Seen(path, named.kind, named.key.modality, named.patient_id, structures, uids, described)
 
 
 def _patient_level(paths: Sequence[str], seen: Sequence[Seen]) -> tuple[int, list[Evidence], list[Unknown]]:

@@ -10,6 +10,7 @@ from assets.inspect import classes as class_rules
 from assets.inspect import dicom_marks, kinds, merging, objects
 from assets.inspect import labels as label_rules
 from assets.inspect.annotations import Annotated, annotated_in
+from assets.inspect.candidates import Candidate, candidates
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
@@ -55,6 +56,7 @@ class Inspection:
         rows: Tables whose rows are looked at as files, with their columns of pictures.
         junk: Files that are nobody's data, with the reason.
         n_files: How many names were looked at.
+        candidates: What classes might be, where there is no label of any kind.
     """
 
     root: Path
@@ -71,6 +73,7 @@ class Inspection:
     rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
     junk: dict[str, str] = field(default_factory=dict)
     n_files: int = 0
+    candidates: tuple[Candidate, ...] = ()
 
     def said(self, name: str) -> str:
         """What is said of a field; empty when it is unknown."""
@@ -112,12 +115,21 @@ def inspect_folder(root: Path) -> Inspection:
         why = f"{found.annotated.path} is {found.annotated.format}, which no draft can use; it names "
         unknown.append(Unknown("objects", why + (", ".join(found.annotated.names[:20]) or "nothing")))
     found = _with_kinds(found)
+    offered = candidates(_image_paths(found), found.dicom) if _is_unlabelled(found) and found.classes is None else ()
     evidence += found.evidence
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
     for answer in (_task(found), dimension(_images(found)), _modality(found, seen, _texts(root, parts))):
         _sort_in(answer, evidence, unknown)
-    return replace(found, evidence=tuple(evidence), unknown=tuple(unknown), rows=rows, junk=junk, n_files=len(listing.paths))
+    return replace(
+        found,
+        evidence=tuple(evidence),
+        unknown=tuple(unknown),
+        rows=rows,
+        junk=junk,
+        n_files=len(listing.paths),
+        candidates=offered,
+    )
 
 
 def _dicom(root: Path, parts: Sequence[Part]) -> DicomSet | None:
@@ -282,14 +294,27 @@ def _annotated(found: Inspection) -> Annotated | None:
 
 def _with_kinds(found: Inspection) -> Inspection:
     """With what kind an image is as its class, where nothing else was told of any."""
-    if found.classes is not None or found.objects is not None or found.annotated is not None:
+    if found.classes is not None or not _is_unlabelled(found):
         return found
     rule = None
-    if found.dicom is not None and (not found.dicom.outlined or found.dicom.share < _FEW):
+    if found.dicom is not None:
         rule = kinds.in_headers(found.dicom)
-    elif found.plan is not None and not found.plan.labels:
+    elif found.plan is not None:
         rule = kinds.in_names(found.plan)
     return found if rule is None else replace(found, classes=rule, evidence=(*found.evidence, rule.evidence))
+
+
+def _is_unlabelled(found: Inspection) -> bool:
+    """Whether no object, and of most images nothing, is marked."""
+    outlined = found.dicom is not None and found.dicom.outlined and found.dicom.share >= _FEW
+    masked = found.plan is not None and bool(found.plan.labels)
+    return found.objects is None and found.annotated is None and not outlined and not masked
+
+
+def _image_paths(found: Inspection) -> tuple[str, ...]:
+    if found.dicom is not None:
+        return found.dicom.paths
+    return tuple(path for part in _images(found) for path in part.group.paths)
 
 
 def _task(found: Inspection) -> Evidence | Unknown:

@@ -69,7 +69,7 @@ def _enumerates(letters: Sequence[str]) -> bool:
 
 def _conditions(planned: Plan) -> ClassRule | None:
     """Images whose names differ in one stretch, which speaks of a condition in one of them, such as `neg`."""
-    rows = [[token for token in part.group.rows[0][part.group.name_at :] if token.kind != "ending"] for part, _ in _parts(planned)]
+    rows = [_spoken(part) for part, _ in _parts(planned)]
     texts = [["#" if token.kind == "number" else token.text for token in row] for row in rows]
     shortest = min(map(len, texts))
     start = next((n for n in range(shortest) if len({text[n] for text in texts}) > 1), shortest)
@@ -87,6 +87,11 @@ def _conditions(planned: Plan) -> ClassRule | None:
     return ClassRule(tuple(names), Evidence("classes", "field", _CONFIDENCE, seen), told="{stem}", matches=matches)
 
 
+def _spoken(part: Part) -> list[Token]:
+    """The name of its first file, without the ending."""
+    return [token for token in part.group.rows[0][part.group.name_at :] if token.kind != "ending"]
+
+
 def _name(middle: Sequence[Token]) -> str:
     return " ".join("".join(token.text for token in middle).strip(" _-+.,").split())
 
@@ -99,7 +104,7 @@ def _sequences(planned: Plan) -> ClassRule | None:
     """Files called after their sequence and a number at most, where people differ in which sequences they have."""
     kinds: dict[str, set[str]] = defaultdict(set)
     for part, where in _parts(planned):
-        name = [token for token in part.group.rows[0][part.group.name_at :] if token.kind != "ending"]
+        name = _spoken(part)
         spoken = [token.text for token in name if token.kind == "word"]
         if len(spoken) != 1 or name[0].text != spoken[0] or any(token.kind not in ("word", "number", "sign") for token in name):
             return None

@@ -1,0 +1,69 @@
+"""What a class might be where nothing says what it is: for a person to choose from, and never part of a draft."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from assets.inspect.dicom_sets import DicomSet
+from assets.inspect.grouping import escaped
+from assets.templates import stem
+
+_MOST_CLASSES = 30
+_MOST_SINGLE = 12
+"""Classes of one image each are offered only where the images are this few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A way in which classes might be told.
+
+    Attributes:
+        classes: The `classes` of a spec.
+        why: What it goes by.
+    """
+
+    classes: dict[str, Any]
+    why: str
+
+
+def candidates(paths: Sequence[str], instances: DicomSet | None) -> tuple[Candidate, ...]:
+    """Ways to tell classes of images that have no label of any kind, the likeliest first.
+
+    Args:
+        paths: The images.
+        instances: Where they are DICOM instances.
+    """
+    return (*(_descriptions(instances) if instances is not None else ()), *_names(paths))
+
+
+def _descriptions(instances: DicomSet) -> Iterator[Candidate]:
+    said = sorted({one.description for one in instances.seen if one.kind == "image" and one.description})
+    if 2 <= len(said) <= _MOST_CLASSES:
+        yield Candidate({"names": said, "tag": "SeriesDescription"}, "the description of the series in DICOM headers")
+
+
+def _names(paths: Sequence[str]) -> Iterator[Candidate]:
+    """What files are called; without the numbers behind; the first word of it. Each only if it says more than the one before."""
+    names = [stem(PurePosixPath(path).name) for path in paths]
+    if _fit(names):
+        yield Candidate({"names": sorted(set(names)), "field": "{stem}"}, "what files are called")
+    bare = [re.sub(r"(?:[ _.-]*\d+)+$", "", name) for name in names]
+    if _fit(bare) and len(set(bare)) < len(set(names)):
+        how = {name: rf"{escaped(name)}(?:[ _.-]*\d+)*" for name in sorted(set(bare), key=len)}
+        yield Candidate({"names": sorted(set(bare)), "field": "{stem}", "matches": how}, "what files are called before a number")
+    first = [found[0].lower() if (found := re.match(r"[A-Za-z]+", name)) else "" for name in names]
+    if _fit(first) and len(set(first)) < len({name.lower() for name in bare}):
+        how = {word: rf"(?i:{word})(?![A-Za-z]).*" for word in sorted(set(first))}
+        yield Candidate({"names": sorted(set(first)), "field": "{stem}", "matches": how}, "the first word that files are called")
+
+
+def _fit(told: Sequence[str]) -> bool:
+    """Whether texts may be classes: few, of letters and short numbers, and of several images each or of few images in all."""
+    different = set(told)
+    lettered = all(re.search("[A-Za-z]{2}", text) and not re.search(r"\d{4}", text) for text in different)
+    several = 2 * len(different) <= len(told) or len(told) <= _MOST_SINGLE
+    return lettered and 2 <= len(different) <= _MOST_CLASSES and several
