@@ -158,7 +158,7 @@ def companions(path: Path) -> tuple[Path, ...]:
     They are told by its name and, where the format names them, its header.
     """
     ending = _bare_suffix(path.name)
-    found = (reader.companions(path) for reader in READERS if ending in reader.suffixes)
+    found = (reader.companions(path) for reader in READERS if not ending or ending in reader.suffixes)
     return next((paths for paths in found if paths), ())
 
 
