@@ -20,7 +20,8 @@ def dimension(images: Sequence[Part]) -> Evidence | Unknown:
         kinds = ", ".join(sorted(seen)) or "nothing that could be opened"
         return Unknown("dimension", f"the images are {kinds}")
     said = next(iter(seen))
-    return Evidence("dimension", said, 0.8, f"extents of images that were opened, such as {images[0].group.paths[0]}")
+    opened = next(part for part in images if _of(part) == said)
+    return Evidence("dimension", said, 0.8, f"extents of images that were opened, such as {opened.group.paths[0]}")
 
 
 def _of(part: Part) -> str:

@@ -20,6 +20,14 @@ _FAMILIES: dict[str, Family] = {
 IMAGES = frozenset({"volume", "picture", "dicom", "container", "video"})
 
 
-def family(ending: str) -> Family:
-    """The family of a file name's ending, whatever its case."""
-    return _FAMILIES.get(ending.lower(), "other")
+def family(ending: str, half: str = "") -> Family:
+    """The family of a file name's ending, whatever its case.
+
+    Args:
+        ending: The ending.
+        half: The other file of an image in two files. Numbers that have a header beside them are a picture of many bands.
+    """
+    told = _FAMILIES.get(ending.lower(), "other")
+    if not half or told in IMAGES:
+        return told
+    return "picture" if half.lower().endswith(".hdr") else "volume"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from assets.inspect.formats import Family, family
+from assets.inspect.formats import IMAGES, Family, family
 from assets.inspect.tokens import Token, tokens, words
 from assets.junk import junk_reason
 
@@ -76,7 +76,12 @@ class Group:
     @property
     def family(self) -> Family:
         """What its files are likely to be."""
-        return family(self.ending)
+        return family(self.ending, self.rows[0][-1].half)
+
+    @property
+    def has_ending(self) -> bool:
+        """Whether the last token of every name is its ending, which is an empty text for some images in two files."""
+        return self.rows[0][-1].kind == "ending"
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -98,7 +103,13 @@ class Group:
 
 def shape_of(row: Iterable[Token]) -> tuple[tuple[str, str], ...]:
     """What files of one group have in common."""
-    return tuple((t.kind, "" if t.kind in _BLANK else t.text.lower() if t.kind == "ending" else t.text) for t in row)
+    return tuple((t.kind, "" if t.kind in _BLANK else _shape_of_ending(t) if t.kind == "ending" else t.text) for t in row)
+
+
+def _shape_of_ending(token: Token) -> str:
+    """An ending that alone tells no image is another one in an image of two files: `.dat` beside a header, and without."""
+    text = token.text.lower()
+    return f"{text}+" if token.half and family(text) not in IMAGES else text
 
 
 def gathered(paths: Iterable[str]) -> tuple[list[Group], dict[str, str]]:

@@ -161,7 +161,7 @@ def _one(bucket: Sequence[Part], level: int) -> Part:
 
 def _stem_whole(group: Group, start: int) -> Group:
     """The group with all behind `start` but the ending as one token."""
-    end = len(group.rows[0]) - (1 if group.ending else 0)
+    end = len(group.rows[0]) - (1 if group.has_ending else 0)
     return merged([group], {0: (start, end)})
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from assets.inspect.grouping import Group, as_regex
+from assets.inspect.grouping import Group, as_regex, gathered
 from assets.inspect.tokens import Token
 
 
@@ -49,11 +49,29 @@ def stretches(group: Group, fields: Mapping[str, Sequence[int]]) -> list[Stretch
 
 
 def endings_apart(group: Group, where: Sequence[Stretch]) -> tuple[str, ...]:
-    """The pattern of a group, once for every spelling of the ending of its names."""
+    """The pattern of a group, once for every spelling of the ending of its names.
+
+    Without fields, as patterns say what is ignored, also those of the other files of images in two files. Those of images
+    that are used go where these go.
+    """
     found: dict[str, None] = {}
     for part in _by_root(group, where):
         found |= dict.fromkeys(_by_ending(part, where, group))
+    for other in [] if where else _halves(group):
+        found |= dict.fromkeys(endings_apart(other, ()))
     return tuple(found)
+
+
+def _halves(group: Group) -> list[Group]:
+    """The other files of images in two files: called like the images but for the ending, or else by any name."""
+    alike, odd = [], []
+    for row, path in zip(group.rows, group.paths, strict=True):
+        bare, half = path.removesuffix(row[-1].text), row[-1].half
+        if half.startswith(f"{bare}."):
+            alike.append((*row[:-1], Token(half[len(bare) :], "ending")))
+        elif half:
+            odd.append(half)
+    return [*([replace(group, rows=tuple(alike))] if alike else []), *gathered(odd)[0]]
 
 
 def _by_root(group: Group, where: Sequence[Stretch]) -> list[Group]:

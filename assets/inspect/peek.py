@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from resources.readers.arrays import ArrayInfo
 from resources.readers.dicom.door import sniff as is_dicom
 from resources.readers.dicom.files import read_file
 from resources.readers.image import RawImage
-from resources.readers.registry import list_arrays, open_image
+from resources.readers.registry import companions, list_arrays, open_image
 from resources.readers.source import ReadOptions, examine
 
 MOST_FILES, MOST_VOXELS, MOST_VALUES = 60, 1 << 25, 64
@@ -36,6 +36,7 @@ class Peek:
         modality: As a DICOM header says.
         kind: What a DICOM object is: image, SEG and others.
         trouble: Why it cannot be read.
+        lies: Whether it says how it lies in the patient, where its format has a place for that.
     """
 
     format: str = ""
@@ -49,6 +50,7 @@ class Peek:
     modality: str = ""
     kind: str = ""
     trouble: str = ""
+    lies: bool = True
 
     @property
     def is_probability(self) -> bool:
@@ -97,10 +99,8 @@ class Opener:
         if (row := row_of(path)) is not None:
             path, key = row.table, row.key
         try:
-            file = examine(self.root / path, path)
-            if is_dicom(file.head):
-                header = read_file(file)
-                return Peek("DICOM", modality=header.key.modality, kind=header.kind)
+            if row is None and (alone := self._of_no_arrays(path)) is not None:
+                return alone
             arrays = () if key else list_arrays(self.root / path, name=path)
             if len(arrays) > 1:
                 return Peek("container", arrays=arrays)
@@ -109,12 +109,40 @@ class Opener:
             shapes = {array.name: array.shape for array in list_arrays(self.root / path, name=path)} if key else {}
             shape = shapes.get(key) or (arrays[0].shape if arrays else None)
             axes = _axes(shape) if shape else None
-            return _image(open_image(self.root / path, name=path, options=ReadOptions(key=key or None, axes=axes)), arrays)
+            return self._image(path, ReadOptions(key=key or None, axes=axes), arrays)
         except BadInputError as error:
             several = error.finding.code is Code.NO_SUCH_ARRAY and not key
             return Peek("several arrays") if several else Peek(trouble=str(error))
         except ValueError as error:
             return Peek(trouble=str(error))
+
+    def _of_no_arrays(self, path: str) -> Peek | None:
+        """What an image in two files, or a DICOM object, says; None for other files."""
+        if _in_two(self.root / path):
+            return self._image(path, ReadOptions(), ())
+        file = examine(self.root / path, path)
+        if not is_dicom(file.head):
+            return None
+        header = read_file(file)
+        return Peek("DICOM", modality=header.key.modality, kind=header.kind)
+
+    def _image(self, path: str, options: ReadOptions, arrays: tuple[ArrayInfo, ...]) -> Peek:
+        """What an image says; one that does not say how it lies is looked at as if it lay in some way."""
+        try:
+            return _image(open_image(self.root / path, name=path, options=options), arrays)
+        except BadInputError as error:
+            if error.finding.code is not Code.ORIENTATION_UNKNOWN:
+                raise
+        some = replace(options, assume_orientation="RAS")
+        return replace(_image(open_image(self.root / path, name=path, options=some), arrays), lies=False)
+
+
+def _in_two(path: Path) -> bool:
+    """Whether a file is the header or the data of an image in two files; either opens it."""
+    try:
+        return bool(companions(path))
+    except OSError:
+        return False
 
 
 def _axes(shape: tuple[int, ...]) -> str | None:

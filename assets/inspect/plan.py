@@ -9,6 +9,7 @@ from assets.inspect.classes import ClassRule
 from assets.inspect.containers import alone, in_containers
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.exceptions import with_exceptions
+from assets.inspect.further import with_further
 from assets.inspect.grouping import PARTED, split_by
 from assets.inspect.layout import (
     Plan,
@@ -36,6 +37,21 @@ __all__ = ["Plan", "Source", "plan"]
 
 def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
     """The layout; None when there are no images."""
+    planned = _planned(parts, rules)
+    return planned and _with_doubts(planned)
+
+
+def _with_doubts(planned: Plan) -> Plan:
+    """The plan with what must be said of images before they can be read."""
+    parts = [part for source in (*planned.series, *planned.labels) for part, _ in source.parts]
+    lost = next((part for part in parts if any(not peek.lies for peek in part.peeks)), None)
+    if lost is None:
+        return planned
+    why = f"{lost.group.paths[0]} does not say how it lies in the patient; state `assume_orientation` once the source tells it"
+    return replace(planned, unknown=(*planned.unknown, Unknown("layout", why)))
+
+
+def _planned(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
     images = [part for part in parts if part.role == "image"]
     masks = [part for part in parts if part.role in ("mask", "structures")]
     paired = [pairs for mask in masks if (pairs := all_pairs(mask, images))]
@@ -45,7 +61,7 @@ def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
         if rule is not None and rule.variable is not None and (both := _classified(best[0], rule)) is not None:
             return both
         planned = _segmentation(best, [pairs for pairs in paired if len(pairs) == 1])
-        return planned and with_exceptions(planned, masks)
+        return planned and with_further(with_exceptions(planned, masks), images)
     if masks and (not images or len(masks[0].group.paths) > 3 * len(images[0].group.paths)):
         return alone(masks)
     return (in_containers(images[0]) or _without_masks(parts, images, rules)) if images else None

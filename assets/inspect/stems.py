@@ -22,7 +22,11 @@ class _File:
 
     folder: Row
     stem: str
-    ending: str
+    last: Token
+
+    @property
+    def ending(self) -> str:
+        return self.last.text
 
     @property
     def where(self) -> str:
@@ -75,7 +79,7 @@ def _in_one_folder(parts: Sequence[Part]) -> list[Part]:
 
 def _rooted(file: _File, stem: str, behind: str = "") -> Row:
     own = (Token(file.where, "root"), Token(stem, "free"))
-    return (*own, *((Token(behind, "word"),) if behind else ()), Token(file.ending, "ending"))
+    return (*own, *((Token(behind, "word"),) if behind else ()), file.last)
 
 
 def _by_folder(parts: Sequence[Part], role: str) -> Mapping[Hashable, list[Part]]:
@@ -106,17 +110,14 @@ def _joined(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
         return None
     front = _around(kinds)
     rows = [
-        (*file.folder, Token(stem, "free"), *_cut(file.stem[len(stem) :], front), Token(file.ending, "ending"))
+        (*file.folder, Token(stem, "free"), *_cut(file.stem[len(stem) :], front), file.last)
         for file, stem in zip(maps, whose, strict=True)
         if stem
     ]
     mask = replace(masks[0], group=_group(rows), role="mask" if len(kinds) == 1 else "structures")
     if len(kinds) > 1:
         mask = replace(mask, label_at=mask.group.name_at + 2)
-    named = [
-        (*file.folder, Token(file.stem.removesuffix(tail), "free"), *_whole(tail), Token(file.ending, "ending"))
-        for file in pictures
-    ]
+    named = [(*file.folder, Token(file.stem.removesuffix(tail), "free"), *_whole(tail), file.last) for file in pictures]
     return [replace(images[0], group=_group(named)), mask]
 
 
@@ -136,10 +137,10 @@ def _whole(text: str) -> list[Token]:
 def _files(parts: Sequence[Part]) -> list[_File]:
     found = []
     for part in parts:
-        at, last = part.group.name_at, -1 if part.group.ending else None
+        at, last = part.group.name_at, -1 if part.group.has_ending else None
         for row in part.group.rows:
             name = "".join(token.text for token in row[at:last])
-            found.append(_File(row[:at], name, row[-1].text if part.group.ending else ""))
+            found.append(_File(row[:at], name, row[-1] if part.group.has_ending else Token("", "ending")))
     return found
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from assets.inspect.halves import InTwo
 from assets.inspect.lexicon import SPLITS
 from assets.raw.rows import Row, row_of
 from assets.templates import stem
@@ -31,10 +32,12 @@ class Token:
         text: As it stands there.
         kind: `word` and `sign` stay from file to file, `ending` is that of the file's name; the others may vary. `root` is a
             stretch of folders of which a set has several, `row` the number of a row in a table.
+        half: Of an ending: the path of the other file, where header and data of an image lie in two.
     """
 
     text: str
     kind: Kind
+    half: str = ""
 
 
 def tokens(path: str) -> tuple[Token, ...]:
@@ -44,8 +47,9 @@ def tokens(path: str) -> tuple[Token, ...]:
     folder, slash, name = path.rpartition("/")
     bare = stem(name)
     cut = [*_cut(folder + slash), *_cut(bare)]
+    half = path.half if isinstance(path, InTwo) else ""
     ending = name[len(bare) :]
-    return (*cut, Token(ending, "ending")) if ending else tuple(cut)
+    return (*cut, Token(ending, "ending", half)) if ending or half else tuple(cut)
 
 
 def _of_row(path: str, row: Row) -> tuple[Token, ...]:
