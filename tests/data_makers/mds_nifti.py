@@ -49,24 +49,28 @@ def mds_brats2020_nii(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
     return by_name(made)
 
 
-def mds_mosmed(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """A study of each grade that the public copy has, and one of CT-1 with a mask, as the original has it."""
+MOSMED = {"CT-0": (1, 254), "CT-1": (255, 938), "CT-2": (939, 1063), "CT-3": (1064, 1108), "CT-4": (1109, 1110)}
+"""Grade -> the first and the last study of that grade, as the original numbers them."""
+
+
+def mds_mosmed(raw_root: Path) -> dict[str, MadeSubject]:
+    """The first and the last study of each grade; the first of CT-1 has a mask, as the first fifty of the original have."""
     data = raw_root / "data"
     made = []
-    grades = {"study_0255": "CT-1", "study_0939": "CT-2", "study_1064": "CT-3", "study_1109": "CT-4"}
-    for number, (name, grade) in enumerate(list(grades.items())[: n + 1]):
+    grades = {f"study_{study:04d}": grade for grade, ends in MOSMED.items() for study in ends}
+    for number, (name, grade) in enumerate(grades.items()):
         grid = small_grid(number, (0.9, 0.9, 8.0), shape=(24, 22, 8))
         shapes = nested(grid, 0, [1], size=1.8)
         files = {"ct": data / grade / f"{name}.nii"}
         write_images(files, shapes, grid, "LPS", seed=number)
         labels: dict[str, tuple[Path, ...]] = {}
-        if grade == "CT-1":
+        if name == "study_0255":
             mask = data / "masks" / f"{name}_mask.nii"
             write_nifti(mask, (draw_labels(shapes, grid) > 0).astype(np.float64), grid.affine, "LPS")
             labels = {"opacities": (mask,)}
         made.append(MadeSubject(name, (MadeScan(grid, shapes, files, labels, "LPS"),)))
     write_unread(data / "dataset_registry.xlsx")
-    write_manifest(raw_root, [one.scans[0].series["ct"] for one in made[1:]])
+    write_manifest(raw_root, [data / grade / f"study_{MOSMED[grade][0]:04d}.nii" for grade in ("CT-2", "CT-3", "CT-4")])
     return by_name(made)
 
 

@@ -50,5 +50,7 @@ def test_the_grade_is_the_folder_and_the_three_of_the_copy_come_first(tmp_path: 
     told = {(row["subject"], row["class"], row["class_id"]) for row in table.to_dicts()}
     assert findings == []
     assert told == {
-        ("study_0255", "CT-1", 4), ("study_0939", "CT-2", 0), ("study_1064", "CT-3", 1), ("study_1109", "CT-4", 2),
+        ("study_0001", "CT-0", 3), ("study_0254", "CT-0", 3), ("study_0255", "CT-1", 4), ("study_0938", "CT-1", 4),
+        ("study_0939", "CT-2", 0), ("study_1063", "CT-2", 0), ("study_1064", "CT-3", 1), ("study_1108", "CT-3", 1),
+        ("study_1109", "CT-4", 2), ("study_1110", "CT-4", 2),
     }  # fmt: skip
