@@ -23,6 +23,7 @@ from assets.raw import RawSubject
 from assets.subject import SubjectBuild, build_subject, manifest_of
 from resources.findings import Finding
 from resources.manifest import Manifest
+from resources.memory import heap_at_rest
 from resources.store import PublishConflictError
 
 CHUNK_SUBJECTS = 64
@@ -122,7 +123,7 @@ def build_subjects(
     order = sorted(plans, key=lambda plan: -_raw_bytes(survey.tree.subjects[plan.subject]))
     n_workers = min(workers or os.cpu_count() or 1, max(len(plans), 1))
     queue = iter(order)
-    with ThreadPoolExecutor(n_workers, thread_name_prefix="subject") as pool:
+    with heap_at_rest(), ThreadPoolExecutor(n_workers, thread_name_prefix="subject") as pool:
         waiting: dict[Future[SubjectBuild], SubjectPlan] = {}
         while True:
             while len(waiting) < 2 * n_workers and not run.is_hopeless and (plan := next(queue, None)) is not None:

@@ -1,10 +1,12 @@
-"""Memory that is lent out again: fresh pages, which the system has to clear, cost as much as a copy.
+"""Memory that is lent out again, and a heap that is not walked again.
 
-Whoever borrows must be done with the memory when it is given back: views of it show what the next borrower writes.
+Fresh pages, which the system has to clear, cost as much as a copy. Whoever borrows must be done with the memory when it is given
+back: views of it show what the next borrower writes.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -56,6 +58,23 @@ class Lender:
             self._free += [memory for memory in whole if memory.nbytes >= _SMALLEST]
             while self.kept > self._most:
                 self._free.pop(0)
+
+
+@contextmanager
+def heap_at_rest() -> Iterator[None]:
+    """Keep the objects there are out of the walks of the garbage collector, until the context is left.
+
+    A process that has loaded much would walk it again for every subject. Those that are dropped meanwhile, and refer to one
+    another, are freed at the end. Where somebody has frozen the heap already it is left as it is.
+    """
+    ours = gc.get_freeze_count() == 0
+    if ours:
+        gc.freeze()
+    try:
+        yield
+    finally:
+        if ours:
+            gc.unfreeze()
 
 
 slabs = Lender()

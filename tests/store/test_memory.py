@@ -1,11 +1,14 @@
-"""Memory that is lent out again."""
+"""Memory that is lent out again, and a heap at rest."""
 
 from __future__ import annotations
+
+import gc
+import weakref
 
 import numpy as np
 import pytest
 
-from resources.memory import Lender
+from resources.memory import Lender, heap_at_rest
 
 MIB = 1 << 20
 
@@ -61,3 +64,22 @@ def test_memory_comes_back_when_the_work_fails() -> None:
     with pytest.raises(ValueError, match="damaged"):
         fail()
     assert lender.kept == 2 * MIB
+
+
+def test_objects_that_are_there_are_left_out_of_collections_until_the_end() -> None:
+    with heap_at_rest():
+        assert gc.get_freeze_count() > 0
+        gone = weakref.ref(_Ring())
+        gc.collect()
+        assert gone() is None, "what is made meanwhile is collected as ever"
+        with heap_at_rest():
+            pass
+        assert gc.get_freeze_count() > 0, "who did not freeze the heap does not thaw it"
+    assert gc.get_freeze_count() == 0
+
+
+class _Ring:
+    """Garbage that only a collection finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
