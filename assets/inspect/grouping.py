@@ -112,15 +112,21 @@ def _shape_of_ending(token: Token) -> str:
     return f"{text}+" if token.half and family(text) not in IMAGES else text
 
 
-def gathered(paths: Iterable[str]) -> tuple[list[Group], dict[str, str]]:
-    """Groups of files, largest first, and the reason for each file that is nobody's data."""
+def gathered(paths: Iterable[str], halves: Mapping[str, str] | None = None) -> tuple[list[Group], dict[str, str]]:
+    """Groups of files, largest first, and the reason for each file that is nobody's data.
+
+    Args:
+        paths: The files; of images in two files the one they are called by.
+        halves: That file -> the other one.
+    """
+    other = halves or {}
     shapes: dict[tuple[tuple[str, str], ...], list[tuple[Token, ...]]] = defaultdict(list)
     junk: dict[str, str] = {}
     for path in paths:
         if reason := junk_reason(path):
             junk[path] = reason
         else:
-            row = tokens(path)
+            row = tokens(path, other.get(path, ""))
             shapes[shape_of(row)].append(row)
     groups = [Group(tuple(rows)) for rows in shapes.values()]
     return sorted(groups, key=lambda g: (-len(g.paths), g.paths)), junk

@@ -12,26 +12,8 @@ from resources.readers.registry import companions
 _HEADERS = frozenset((".hdr", ".mhd", ".nhdr", ".par"))
 
 
-class InTwo(str):
-    """The path of the file that an image in two files is called by.
-
-    Attributes:
-        half: The path of the other file.
-    """
-
-    __slots__ = ("half",)
-    half: str
-
-    @classmethod
-    def of(cls, path: str, half: str) -> InTwo:
-        """The path with that of its other half."""
-        made = cls(path)
-        made.half = half
-        return made
-
-
-def without_halves(root: Path, paths: Iterable[str]) -> list[str]:
-    """The paths with one for every image in two files instead of both.
+def without_halves(root: Path, paths: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """The paths with one for every image in two files instead of both, and that one -> the other file.
 
     The image is called by the file that the catalog's specs name: the numbers of an ENVI header, as these bear the picture's
     name in lists of targets; of all other pairs the header, which is the file that is opened. A header whose data are
@@ -50,7 +32,7 @@ def without_halves(root: Path, paths: Iterable[str]) -> list[str]:
         if first != second and {first, second} <= known and not halves & {first, second}:
             named[first] = second
             halves.add(second)
-    return [InTwo.of(path, named[path]) if path in named else path for path in listed if path not in halves]
+    return [path for path in listed if path not in halves], named
 
 
 def _pair(root: Path, header: str) -> tuple[str, str] | None:

@@ -16,6 +16,7 @@ from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.formats import IMAGES
 from assets.inspect.grouping import Group, gathered
+from assets.inspect.halves import without_halves
 from assets.inspect.listing import list_folder
 from assets.inspect.marks import marked_in
 from assets.inspect.modality import modality
@@ -87,10 +88,11 @@ def inspect_folder(root: Path) -> Inspection:
         NotADirectoryError: There is no such folder.
     """
     listing = list_folder(root)
-    paths, rows = with_rows(root, listing.paths)
-    groups, junk = gathered(paths)
+    whole, halves = without_halves(root, listing.paths)
+    paths, rows = with_rows(root, whole)
+    groups, junk = gathered(paths, halves)
     opener = Opener(root)
-    parts = [checked(part, opener) for whole in _merged(groups)[:_MOST_PARTS] for part in readable(whole, opener)]
+    parts = [checked(part, opener) for merged in _merged(groups)[:_MOST_PARTS] for part in readable(merged, opener)]
     tables = [
         *read_tables(root, (path for part in parts if part.role == "table" for path in part.group.paths)),
         *read_lists(root, (path for part in parts if part.role == "text" for path in part.group.paths[:2])),

@@ -1,4 +1,4 @@
-"""What is looked at as one file and is none: pictures in the rows of Parquet tables, images in two files."""
+"""Pictures in the rows of Parquet tables, as if they were files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
-from assets.inspect.halves import without_halves
 from assets.raw.rows import rows_in
 from resources.findings import BadInputError
 from resources.readers.registry import list_arrays
@@ -17,14 +16,12 @@ _MOST_TABLES, _MOST_ROWS, _MOST_COLUMNS = 6, 400, 6
 def with_rows(root: Path, paths: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """The paths with the first rows of Parquet tables instead of the tables, where these hold several columns of pictures.
 
-    Of images in two files one path is left, which knows the other.
-
     Returns:
         The paths in order, and table -> its columns of pictures.
     """
     found: list[str] = []
     columns: dict[str, tuple[str, ...]] = {}
-    for path in without_halves(root, paths):
+    for path in paths:
         asked = path.lower().endswith(".parquet") and len(columns) < _MOST_TABLES
         named = _columns(root, path) if asked else ()
         rows = [row for column in named for row in _rows(root, path, column)]

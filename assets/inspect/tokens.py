@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from assets.inspect.halves import InTwo
 from assets.inspect.lexicon import SPLITS
 from assets.raw.rows import Row, row_of
 from assets.templates import stem
@@ -40,14 +39,18 @@ class Token:
     half: str = ""
 
 
-def tokens(path: str) -> tuple[Token, ...]:
-    """The parts of a path; joined they are the path again."""
+def tokens(path: str, half: str = "") -> tuple[Token, ...]:
+    """The parts of a path; joined they are the path again.
+
+    Args:
+        path: The path.
+        half: The other file of an image in two files.
+    """
     if (row := row_of(path)) is not None:
         return _of_row(path, row)
     folder, slash, name = path.rpartition("/")
     bare = stem(name)
     cut = [*_cut(folder + slash), *_cut(bare)]
-    half = path.half if isinstance(path, InTwo) else ""
     ending = name[len(bare) :]
     return (*cut, Token(ending, "ending", half)) if ending or half else tuple(cut)
 

@@ -198,7 +198,7 @@ def test_volumes_beside_are_not_taken_for_pairs(tmp_path: Path) -> None:
     (tmp_path / "d.hdr").write_text("ENVI\nsamples = 2\n")
     (tmp_path / "e.mhd").write_text("ObjectType = Image\nNDims = 3\nElementDataFile = e.mhd\n")
     paths = sorted(path.name for path in tmp_path.iterdir())
-    assert without_halves(tmp_path, paths) == paths
+    assert without_halves(tmp_path, paths) == (paths, {})
     drafted(tmp_path)
 
 
@@ -206,7 +206,7 @@ def test_numbers_with_a_header_are_another_shape_than_numbers_without(tmp_path: 
     for number in (1, 2, 3):
         envi(tmp_path / f"leaf_{number}.dat", seed=number)
     (tmp_path / "leaf_2.hdr").unlink()
-    groups, _ = gathered(without_halves(tmp_path, sorted(path.name for path in tmp_path.iterdir())))
+    groups, _ = gathered(*without_halves(tmp_path, sorted(path.name for path in tmp_path.iterdir())))
     assert {group.paths: group.family for group in groups} == {
         ("leaf_1.dat", "leaf_3.dat"): "picture",
         ("leaf_2.dat",): "raw",
