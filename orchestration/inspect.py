@@ -48,12 +48,16 @@ def inspect(
 
 def _missing(found: Inspection, slug: str) -> str:
     """Why the draft cannot be loaded; empty when it can."""
-    from assets.inspect.draft import as_spec  # noqa: PLC0415 - as above
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
+    from assets.inspect.draft import as_mapping, as_spec  # noqa: PLC0415 - as above
+    from assets.spec import DatasetSpec  # noqa: PLC0415 - as above
+    from assets.spec_errors import problems_of  # noqa: PLC0415 - as above
 
     try:
         as_spec(found, slug)
-    except ValueError as error:
-        return " ".join(str(error).split())
+    except ValidationError as error:
+        return "; ".join(problems_of(error, DatasetSpec, as_mapping(found, slug)))
     return ""
 
 
