@@ -201,15 +201,17 @@ def looked_at(slug: str, root: Path, truth: Truth) -> Score:
         pairing=source and paired(truth, draft, tree),
         classes=ids,
         stored=stored,
-        offered=source and not said and any(offers(truth, draft, tree, one.classes) for one in found.candidates),
+        offered=source and not said and any(offers(truth, draft, tree, one.fields) for one in found.candidates),
         names=names,
         unclaimed=sum(f.state == "unclaimed" for f in tree.files),
     )
 
 
-def offers(truth: Truth, draft: DatasetSpec, tree: RawTree, classes: Mapping[str, Any]) -> bool:
-    """Whether the draft would be right if these were its classes."""
-    told = draft.model_copy(update={"classes": Classes.model_validate(classes)})
+def offers(truth: Truth, draft: DatasetSpec, tree: RawTree, fields: Mapping[str, Any]) -> bool:
+    """Whether the draft would be right with the classes among these fields."""
+    if "classes" not in fields:
+        return False
+    told = draft.model_copy(update={"classes": Classes.model_validate(fields["classes"])})
     return paired(truth, told, tree) and same_parts(truth.parts, classes_of(told, tree), ENOUGH)
 
 

@@ -1,4 +1,4 @@
-"""What a class might be where nothing says what it is: for a person to choose from, and never part of a draft."""
+"""What a draft might say besides, such as a class where nothing says what it is: for a person to choose from."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _MOST_SINGLE = 12
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A way in which classes might be told.
+    """Fields of a spec that might stand in a draft.
 
     Attributes:
-        classes: The `classes` of a spec.
+        fields: What would take the place of the draft's.
         why: What it goes by.
     """
 
-    classes: dict[str, Any]
+    fields: dict[str, Any]
     why: str
 
 
-def candidates(paths: Sequence[str], instances: DicomSet | None) -> tuple[Candidate, ...]:
+def class_candidates(paths: Sequence[str], instances: DicomSet | None) -> tuple[Candidate, ...]:
     """Ways to tell classes of images that have no label of any kind, the likeliest first.
 
     Args:
@@ -43,22 +43,26 @@ def candidates(paths: Sequence[str], instances: DicomSet | None) -> tuple[Candid
 def _descriptions(instances: DicomSet) -> Iterator[Candidate]:
     said = sorted({one.description for one in instances.seen if one.kind == "image" and one.description})
     if 2 <= len(said) <= _MOST_CLASSES:
-        yield Candidate({"names": said, "tag": "SeriesDescription"}, "the description of the series in DICOM headers")
+        yield _classes({"names": said, "tag": "SeriesDescription"}, "the description of the series in DICOM headers")
 
 
 def _names(paths: Sequence[str]) -> Iterator[Candidate]:
     """What files are called; without the numbers behind; the first word of it. Each only if it says more than the one before."""
     names = [stem(PurePosixPath(path).name) for path in paths]
     if _fit(names):
-        yield Candidate({"names": sorted(set(names)), "field": "{stem}"}, "what files are called")
+        yield _classes({"names": sorted(set(names)), "field": "{stem}"}, "what files are called")
     bare = [re.sub(r"(?:[ _.-]*\d+)+$", "", name) for name in names]
     if _fit(bare) and len(set(bare)) < len(set(names)):
         how = {name: rf"{escaped(name)}(?:[ _.-]*\d+)*" for name in sorted(set(bare), key=len)}
-        yield Candidate({"names": sorted(set(bare)), "field": "{stem}", "matches": how}, "what files are called before a number")
+        yield _classes({"names": sorted(set(bare)), "field": "{stem}", "matches": how}, "what files are called before a number")
     first = [found[0].lower() if (found := re.match(r"[A-Za-z]+", name)) else "" for name in names]
     if _fit(first) and len(set(first)) < len({name.lower() for name in bare}):
         how = {word: rf"(?i:{word})(?![A-Za-z]).*" for word in sorted(set(first))}
-        yield Candidate({"names": sorted(set(first)), "field": "{stem}", "matches": how}, "the first word that files are called")
+        yield _classes({"names": sorted(set(first)), "field": "{stem}", "matches": how}, "the first word that files are called")
+
+
+def _classes(told: dict[str, Any], why: str) -> Candidate:
+    return Candidate({"classes": told}, why)
 
 
 def _fit(told: Sequence[str]) -> bool:

@@ -233,7 +233,7 @@ def as_yaml(found: Inspection, slug: str) -> str:
         if value in ("unknown", []) or key == "access":
             lines[-1] += "   # unknown: nothing in the folder was read for it"
     for one in found.candidates:
-        told = yaml.safe_dump({"classes": one.classes}, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
+        told = yaml.safe_dump(one.fields, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
         lines.append(f"# could be, by {_line(one.why)}: {told.strip()[1:-1]}")
     return "\n".join(lines) + "\n"
 

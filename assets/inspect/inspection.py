@@ -10,7 +10,7 @@ from assets.inspect import classes as class_rules
 from assets.inspect import dicom_marks, kinds, merging, objects
 from assets.inspect import labels as label_rules
 from assets.inspect.annotations import Annotated, annotated_in
-from assets.inspect.candidates import Candidate, candidates
+from assets.inspect.candidates import Candidate, class_candidates
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
@@ -20,6 +20,7 @@ from assets.inspect.halves import without_halves
 from assets.inspect.listing import list_folder
 from assets.inspect.marks import marked_in
 from assets.inspect.modality import modality
+from assets.inspect.outlined import as_volumes
 from assets.inspect.pairing import all_pairs
 from assets.inspect.peek import Opener
 from assets.inspect.plan import Plan, plan
@@ -57,7 +58,7 @@ class Inspection:
         rows: Tables whose rows are looked at as files, with their columns of pictures.
         junk: Files that are nobody's data, with the reason.
         n_files: How many names were looked at.
-        candidates: What classes might be, where there is no label of any kind.
+        candidates: What the draft might say besides.
     """
 
     root: Path
@@ -117,7 +118,6 @@ def inspect_folder(root: Path) -> Inspection:
         why = f"{found.annotated.path} is {found.annotated.format}, which no draft can use; it names "
         unknown.append(Unknown("objects", why + (", ".join(found.annotated.names[:20]) or "nothing")))
     found = _with_kinds(found)
-    offered = candidates(_image_paths(found), found.dicom) if _is_unlabelled(found) and found.classes is None else ()
     evidence += found.evidence
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
@@ -130,7 +130,7 @@ def inspect_folder(root: Path) -> Inspection:
         rows=rows,
         junk=junk,
         n_files=len(listing.paths),
-        candidates=offered,
+        candidates=_offered(found),
     )
 
 
@@ -304,6 +304,14 @@ def _with_kinds(found: Inspection) -> Inspection:
     elif found.plan is not None:
         rule = kinds.in_names(found.plan)
     return found if rule is None else replace(found, classes=rule, evidence=(*found.evidence, rule.evidence))
+
+
+def _offered(found: Inspection) -> tuple[Candidate, ...]:
+    """What a person may choose instead of what the draft says, or where it says nothing."""
+    if _is_unlabelled(found) and found.classes is None:
+        return class_candidates(_image_paths(found), found.dicom)
+    whole = as_volumes(found.dicom, found.labels) if found.dicom is not None else None
+    return (whole,) if whole is not None else ()
 
 
 def _is_unlabelled(found: Inspection) -> bool:

@@ -36,7 +36,7 @@ def sequences(root: Path, had: dict[str, tuple[str, ...]]) -> None:
 
 
 def offered(found: Inspection) -> list[dict[str, object]]:
-    return [candidate.classes for candidate in found.candidates]
+    return [candidate.fields["classes"] for candidate in found.candidates]
 
 
 def test_sequences_that_people_differ_in_are_classes(tmp_path: Path) -> None:
