@@ -30,7 +30,9 @@ _MOST_FREQUENT = 15
 
 @app.command()
 def mdsbench(
-    predictions: Annotated[Path, typer.Argument(help="Folder of predictions, in any public layout.", metavar="PRED")],
+    predictions: Annotated[
+        Path, typer.Argument(help="Folder of predictions, in any public layout; of one dataset also its own.", metavar="PRED")
+    ],
     truths: Annotated[Path, typer.Argument(help="Folder of <dataset>/VLM/ground_truth*.json, or one file.", metavar="GT")],
     *,
     model: Annotated[str, typer.Option(help="Which folder below VLM/ holds the predictions.")] = "",
@@ -50,6 +52,8 @@ def mdsbench(
     except (LayoutError, GroundTruthError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from error
+    if len(report.taken) == 1:
+        typer.echo(f"the predictions of {report.datasets[0].key} are taken from {report.taken[0]}", err=True)
     if as_json:
         typer.echo(json.dumps(payload(report), indent=1, ensure_ascii=True, allow_nan=False))
     else:

@@ -271,7 +271,8 @@ def test_the_evaluators_own_layout_keeps_predictions_below_the_ground_truth(tmp_
     with pytest.raises(LayoutError, match="One, Two"):
         score_folder(tmp_path, tmp_path)
     assert score_folder(tmp_path, tmp_path, model="Two").macro == pytest.approx(PERFECT)
-    assert not score_folder(tmp_path, tmp_path, model="Three").datasets[0].answered
+    with pytest.raises(LayoutError, match="VLM/Three/"):
+        score_folder(tmp_path, tmp_path, model="Three")
 
 
 def test_folders_without_ground_truths_are_refused(tmp_path: Path) -> None:

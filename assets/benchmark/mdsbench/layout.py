@@ -7,6 +7,7 @@ reads), or a folder that holds `standardized_annotations/` itself, such as this 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,10 +33,12 @@ class Expected:
     Attributes:
         key: `<group>/<dataset>` as far as the folder that was named shows it.
         truth: Its ground truth.
+        folder: Its folder, in which or in whose `VLM/` the ground truth lies; absolute.
     """
 
     key: str
     truth: GroundTruth
+    folder: Path
 
     @property
     def group(self) -> str:
@@ -56,7 +59,7 @@ def find_truths(root: Path) -> tuple[Expected, ...]:
         found = [(file, _dataset_folder(file.parent)) for file in _search(root, MAX_LEVELS)]
     if not found:
         raise LayoutError(f"no ground_truth*.json at or below {root}; name the folder of <dataset>/VLM/ground_truth*.json")
-    datasets = (Expected(_key(folder, root), load_truth(file)) for file, folder in found)
+    datasets = (Expected(_key(folder, root), load_truth(file), folder.absolute()) for file, folder in found)
     return tuple(sorted(datasets, key=lambda dataset: dataset.key))
 
 
@@ -85,7 +88,9 @@ def _key(folder: Path, root: Path) -> str:
     return "/".join(folder.relative_to(root).parts[-2:]) if below else folder.resolve().name
 
 
-def find_predictions(root: Path, dataset: Expected, *, model: str = "", alone: bool = False) -> Folder | None:
+def find_predictions(
+    root: Path, dataset: Expected, *, model: str = "", alone: bool = False, search: bool = False
+) -> Folder | None:
     """The folder of predictions for a dataset, or None.
 
     Args:
@@ -93,18 +98,70 @@ def find_predictions(root: Path, dataset: Expected, *, model: str = "", alone: b
         dataset: What is to be answered.
         model: Name of a folder below `VLM/`; empty for predictions that lie elsewhere, or when there is but one.
         alone: The dataset is the only one, so that `root` itself may be its folder.
+        search: Where it is alone and in none of the usual places, take the folder below `root` whose path ends as its own does.
 
     Raises:
-        LayoutError: Several models lie below `VLM/` and none was named.
+        LayoutError: Several models lie below `VLM/` and none was named, or several folders fit equally well.
     """
+    for base in _bases(root, dataset, alone=alone):
+        if (found := _within(base, root, model)) is not None:
+            return found
+    return _by_end_of_path(root, dataset, model) if alone and search else None
+
+
+def no_predictions(root: Path, datasets: Iterable[Expected], *, model: str = "", alone: bool = False) -> str:
+    """The message that no dataset has predictions, with the places where those of each were looked for."""
+    at = f"VLM/{model}/ or {model}/" if model else "the folder or its VLM/<model>/"
+    lines = [f"no predictions below {root}: no {_OUTPUT}/, records/ or standardized_annotations/ in {at} of these"]
+    for dataset in datasets:
+        places = ", ".join(str(base) for base in _bases(root, dataset, alone=alone))
+        deeper = f", and every folder {dataset.folder.name} down to {MAX_LEVELS} levels below" if alone else ""
+        lines.append(f"  {dataset.key}: {places}{deeper}")
+    return "\n".join([*lines, "name the folder that holds <group>/<dataset>/, or for one dataset its own folder"])
+
+
+def _bases(root: Path, dataset: Expected, *, alone: bool) -> list[Path]:
+    """What may be the dataset's folder, the first choice first; of a single one the group is known where its key lacks it."""
+    keys = [*(["/".join(dataset.folder.parts[-2:]).lstrip("/")] if alone else []), dataset.key]
+    bases = [root / place / key for key in keys for place in ("", "datasets")]
+    return list(dict.fromkeys([*bases, root / dataset.key.rpartition("/")[2], *([root] if alone else [])]))
+
+
+def _within(base: Path, root: Path, model: str) -> Folder | None:
     boundary = root.resolve()
-    bases = [root / dataset.key, root / "datasets" / dataset.key, root / dataset.key.rpartition("/")[2]]
-    for base in [*bases, root] if alone else bases:
-        places = [base / "VLM" / model, base / model] if model else [base, *_only_model(base)]
-        for place in (place / name for place in places for name in _WITHIN):
-            if _holds_output(place) and place.resolve().is_relative_to(boundary):
-                return Folder(place, boundary)
+    places = [base / "VLM" / model, base / model] if model else [base, *_only_model(base)]
+    for place in (place / name for place in places for name in _WITHIN):
+        if _holds_output(place) and place.resolve().is_relative_to(boundary):
+            return Folder(place, boundary)
     return None
+
+
+def _by_end_of_path(root: Path, dataset: Expected, model: str) -> Folder | None:
+    """Of the folders below `root` that bear the dataset's name and hold predictions, the one that shares most of its path."""
+    named = _named(root, dataset.folder.name, MAX_LEVELS)
+    fitting = [(_shared_end(base.absolute(), dataset.folder), found) for base in named if (found := _within(base, root, model))]
+    most = max((shared for shared, _ in fitting), default=0)
+    best = [found for shared, found in fitting if shared == most]
+    if len(best) > 1:
+        places = ", ".join(printable(str(found.root)) for found in best)
+        raise LayoutError(f"below {root} several folders may hold the predictions of {dataset.key}: {places}; name one of them")
+    return best[0] if best else None
+
+
+def _named(folder: Path, name: str, levels: int) -> Iterator[Path]:
+    """Folders of a name, in order of their paths; links are not followed, and nothing inside a found one is looked at."""
+    below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and not path.name.startswith("."))
+    for path in below:
+        if path.name == name:
+            yield path
+        elif levels > 1:
+            yield from _named(path, name, levels - 1)
+
+
+def _shared_end(one: Path, other: Path) -> int:
+    """How many parts two paths share, counted from their ends."""
+    pairs = list(zip(reversed(one.parts), reversed(other.parts), strict=False))
+    return next((number for number, (a, b) in enumerate(pairs) if a != b), len(pairs))
 
 
 def _only_model(base: Path) -> list[Path]:

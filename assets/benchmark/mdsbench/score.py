@@ -10,7 +10,7 @@ from assets.benchmark.mdsbench.content import content_fidelity
 from assets.benchmark.mdsbench.fields import match_rules
 from assets.benchmark.mdsbench.files import Folder, ImageFile, JsonFile
 from assets.benchmark.mdsbench.information import information
-from assets.benchmark.mdsbench.layout import Expected, LayoutError, find_predictions, find_truths
+from assets.benchmark.mdsbench.layout import Expected, LayoutError, find_predictions, find_truths, no_predictions
 from assets.benchmark.mdsbench.metadata import ImageCounts, metadata
 from assets.benchmark.mdsbench.metrics import PUBLISHED, SampleScore, eleven, macro
 from assets.benchmark.mdsbench.pairing import pair
@@ -87,10 +87,12 @@ class ScoreReport:
     Attributes:
         datasets: Every dataset of the ground truths.
         strict: The stricter score of the datasets that have a reference; None when it was not asked for.
+        taken: Where the predictions of every dataset were found; None where there are none.
     """
 
     datasets: tuple[DatasetScore, ...]
     strict: tuple[StrictScore, ...] | None = None
+    taken: tuple[Path | None, ...] = ()
 
     @property
     def macro(self) -> dict[str, float]:
@@ -113,17 +115,21 @@ def score_folder(predictions: Path, truths: Path, *, model: str = "", reference:
         reference: Folder of reference standardizations for the stricter score; not computed when left out.
 
     Raises:
-        LayoutError: A folder is not there, holds nothing to score, or is its own reference.
+        LayoutError: A folder is not there, holds nothing to score, leaves open which folder is meant, or is its own reference.
         GroundTruthError: A ground truth cannot be read.
     """
     if not predictions.is_dir():
         raise LayoutError(f"there is no folder {predictions}; name the folder of predictions")
     expected = find_truths(truths)
-    found = [find_predictions(predictions, dataset, model=model, alone=len(expected) == 1) for dataset in expected]
+    alone = len(expected) == 1
+    found = [find_predictions(predictions, dataset, model=model, alone=alone, search=True) for dataset in expected]
+    if not any(found):
+        raise LayoutError(no_predictions(predictions, expected, model=model, alone=alone))
+    taken = tuple(folder.root if folder else None for folder in found)
     scores = tuple(score_dataset(e.truth, folder, key=e.key, group=e.group) for e, folder in zip(expected, found, strict=True))
     if reference is None:
-        return ScoreReport(scores)
-    return ScoreReport(scores, tuple(_strict_scores(expected, found, reference)))
+        return ScoreReport(scores, taken=taken)
+    return ScoreReport(scores, tuple(_strict_scores(expected, found, reference)), taken)
 
 
 def _strict_scores(expected: tuple[Expected, ...], found: list[Folder | None], root: Path) -> Iterator[StrictScore]:
