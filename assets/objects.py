@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,19 +14,23 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from defusedxml import ElementTree
 
-from assets.raw import RawTree
+from assets.raw import RawTree, natural_key
 from assets.spec import DatasetSpec
 from assets.spec_mds import Objects
 from assets.tables import OBJECTS, frame
-from assets.templates import UnknownFieldError, fields_of, fill
+from assets.templates import FIELD, UnknownFieldError, fields_of, fill
 from assets.text_tables import TableUnreadableError, read_text_table
-from resources.findings import BadInputError, Code, Finding, finding
+from resources.findings import BadInputError, Code, Finding, Severity, finding
 
 if TYPE_CHECKING:
     from resources.readers.dicom.sr import MeasurementGroup
 
 Mark = Mapping[str, Any]
 """Columns of one object: `label` as the file has it, and `min_px` and `max_px`, or `centre_ras_mm` and `diameter_mm`."""
+
+_SHOWN = 3
+_OWN = frozenset({"subject", "scan"})
+"""Fields that a file has only as somebody's."""
 
 
 class ObjectUnusableError(Exception):
@@ -49,12 +54,58 @@ def objects_table(spec: DatasetSpec, tree: RawTree, subjects: set[str]) -> tuple
                 who = {"dataset": spec.slug, "subject": subject.subject, "scan": scan.scan, "series": series}
                 marks = reader.marks(path, fields_of(path, subject.subject, scan.scan, scan.fields))
                 rows += [who | row | {"object": number, "synthetic": tree.synthetic} for number, row in enumerate(marks, 1)]
-    return frame(OBJECTS, rows), reader.findings
+    return frame(OBJECTS, rows), [*reader.findings, *_astray(declared, tree, reader.keys)]
+
+
+def _astray(declared: Objects, tree: RawTree, keys: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """What rows name no image of the whole raw folder, whether that is published or not; an error where none does.
+
+    Args:
+        declared: The objects of the spec.
+        tree: The raw folder.
+        keys: Table -> what each of its rows names, as far as the tables could be read.
+    """
+    if not keys:
+        return
+    images = [
+        fields_of(path, subject.subject, scan.scan, scan.fields)
+        for subject in tree.subjects.values()
+        for scan in subject.scans
+        for path in scan.series.values()
+    ]
+    named = _filled(declared.match, images)
+    unused = (fields_of(file.path, "", "", {}) for file in tree.files if file.state != "used")
+    known = named | (set() if _OWN & set(FIELD.findall(declared.match)) else _filled(declared.match, unused))
+    called = _some(named) or f"nothing, as none has all fields of {declared.match!r}"
+    for table, rows in keys.items():
+        lost = bool(rows) and named.isdisjoint(rows)
+        astray = [key for key in rows if lost or key not in known]
+        if astray:
+            detail = (
+                f"{len(astray)} of {len(rows)} rows name no image: {declared.key} is {_some(set(astray))}; "
+                f"by {declared.match!r} the images are called {called}; see to `objects.key` and `objects.match` of the spec, "
+                "or take out the table"
+            )
+            yield finding(Code.OBJECT_WITHOUT_IMAGE, detail, file=table, severity=Severity.ERROR if lost else None)
+
+
+def _filled(template: str, files: Iterable[Mapping[str, str]]) -> set[str]:
+    """What files are called by a template, without those that lack one of its fields."""
+    asked = set(FIELD.findall(template))
+    return {fill(template, fields) for fields in files if asked <= set(fields)}
+
+
+def _some(names: set[str]) -> str:
+    shown = [repr(name) for name in heapq.nsmallest(_SHOWN, names, key=natural_key)]
+    return ", ".join(shown) + (", ..." if len(names) > _SHOWN else "")
 
 
 @dataclass
 class _Reader:
-    """Reads the marks of one image after the other; one table of all images is read once."""
+    """Reads the marks of one image after the other; one table of all images is read once.
+
+    What each row of such a table names is kept in `keys`, by table.
+    """
 
     spec: DatasetSpec
     declared: Objects
@@ -62,6 +113,7 @@ class _Reader:
 
     def __post_init__(self) -> None:
         self.findings: list[Finding] = []
+        self.keys: dict[str, list[str]] = {}
         self._by_key: dict[str, list[Mark]] | None = None
         self._label_ids = {label.name: number for number, label in self.spec.labels.items()}
 
@@ -93,8 +145,11 @@ class _Reader:
         for name in self.declared.file:
             columns = [self.declared.key, *_columns(self.declared)]
             table = read_text_table(self.root / name, list(dict.fromkeys(columns)), self.declared.separator)
+            keys = self.keys[name] = []
             for number, row in enumerate(table.iter_rows(named=True), 2):
                 key = row[self.declared.key]
+                if any(value is not None for value in row.values()):
+                    keys.append(key or "")
                 try:
                     mark = _csv_mark(self.declared, row, f"{name}, line {number}")
                 except ObjectUnusableError as error:
@@ -107,10 +162,13 @@ class _Reader:
     def _read_reports(self) -> dict[str, list[Mark]]:
         """SOP instance -> what reports mark in it."""
         found: dict[str, list[Mark]] = {}
+        keys: list[str] = []
+        self.keys[", ".join(self.declared.file)] = keys
         for path in sorted(path for pattern in self.declared.file for path in self.root.glob(pattern)):
             name = path.relative_to(self.root).as_posix()
             try:
                 for image, mark in _reported(path, name):
+                    keys.append(image)
                     found.setdefault(image, []).append(mark)
             except ObjectUnusableError as error:
                 self.findings.append(finding(Code.OBJECT_UNUSABLE, str(error), file=name))

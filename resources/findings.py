@@ -107,6 +107,7 @@ class Code(StrEnum):
     # What the dataset says of an image
     CLASS_UNKNOWN = "class-unknown"
     OBJECT_UNUSABLE = "object-unusable"
+    OBJECT_WITHOUT_IMAGE = "object-without-image"
 
     # What was made of it
     EXPECTATION_FAILED = "expectation-failed"
@@ -157,6 +158,7 @@ DEFAULT_SEVERITY: dict[Code, Severity] = {
     Code.CLASS_UNKNOWN: Severity.WARNING,
     Code.SCAN_NAME_ASTRAY: Severity.WARNING,
     Code.OBJECT_UNUSABLE: Severity.WARNING,
+    Code.OBJECT_WITHOUT_IMAGE: Severity.WARNING,
     Code.SAME_IMAGE_TWICE: Severity.WARNING,
     Code.SPLIT_SHARE: Severity.WARNING,
     Code.NO_RECORD: Severity.WARNING,
