@@ -66,8 +66,13 @@ def _classes(told: dict[str, Any], why: str) -> Candidate:
 
 
 def _fit(told: Sequence[str]) -> bool:
-    """Whether texts may be classes: few, of letters and short numbers, and of several images each or of few images in all."""
+    """Whether texts may be classes: few, of letters and short numbers, different in more than numbers, and often the same.
+
+    Where images are few each may have a class of its own.
+    """
     different = set(told)
+    if len({re.sub(r"\d+", "#", text) for text in different}) < 2:
+        return False
     lettered = all(re.search("[A-Za-z]{2}", text) and not re.search(r"\d{4}", text) for text in different)
     several = 2 * len(different) <= len(told) or len(told) <= _MOST_SINGLE
     return lettered and 2 <= len(different) <= _MOST_CLASSES and several

@@ -11,6 +11,7 @@ from assets.inspect import dicom_marks, kinds, merging, objects
 from assets.inspect import labels as label_rules
 from assets.inspect.annotations import Annotated, annotated_in
 from assets.inspect.candidates import Candidate, class_candidates
+from assets.inspect.content import told_by_content
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
@@ -91,7 +92,7 @@ def inspect_folder(root: Path) -> Inspection:
     listing = list_folder(root)
     whole, halves = without_halves(root, listing.paths)
     paths, rows = with_rows(root, whole)
-    groups, junk = gathered(paths, halves)
+    groups, junk = gathered(paths, halves, told_by_content(root, paths, halves))
     opener = Opener(root)
     parts = [checked(part, opener) for merged in _merged(groups)[:_MOST_PARTS] for part in readable(merged, opener)]
     tables = [
@@ -165,9 +166,10 @@ def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> In
     rule = rule if instances.outlined else rule or (None if marked else instances.classes)
     evidence += [answer.evidence for answer in (marked, rule) if answer is not None]
     told = marked.table.columns[marked.key] if marked and marked.table else ()
+    unknown = (*instances.unknown, *(rule.unknown if rule is not None else ()))
     instances = spoken_of(instances, frozenset(told)) if told else instances
     return replace(
-        found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=instances.unknown
+        found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=unknown
     )
 
 
@@ -215,6 +217,7 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
         _sort_in(answer, evidence, unknown)
     rival = class_rules.from_tables(_columns(planned.reference), tables) if planned.labels and not planned.few else None
     rule = planned.classes if (planned.few or not planned.labels) and marked is None else None
+    unknown += rule.unknown if rule is not None else ()
     evidence += [answer.evidence for answer in (rule, marked) if answer is not None]
     return replace(
         found,
@@ -341,7 +344,10 @@ def _task(found: Inspection) -> Evidence | Unknown:
         return task(masks=False, boxes=boxes, classes=found.classes)
     own = any(source.part is not found.plan.reference for source in found.plan.labels)
     masks = bool(found.plan.labels) and not found.plan.few and (own or not boxes)
-    return task(masks=masks, boxes=boxes, classes=found.classes or found.rival, share=found.plan.share)
+    used = {path for source in found.plan.labels for part, _ in source.parts for path in part.group.paths}
+    loose = [path for part in found.parts if part.role in ("mask", "structures") for path in part.group.paths if path not in used]
+    classes, n_images = found.classes or found.rival, sum(len(part.group.paths) for part in _images(found))
+    return task(masks=masks, boxes=boxes, classes=classes, share=found.plan.share, loose=loose, n_images=n_images)
 
 
 def _images(found: Inspection) -> list[Part]:

@@ -12,7 +12,7 @@ from assets.inspect.grouping import PARTED, Group, split_by
 from assets.inspect.pairing import Pair
 from assets.inspect.patterns import Stretch, read, stretches
 from assets.inspect.roles import Part
-from assets.inspect.subjects import who
+from assets.inspect.subjects import who, word_before
 from assets.inspect.tokens import words
 
 _MOST_SPLIT = 8
@@ -117,7 +117,7 @@ def with_split(fields: Mapping[str, list[int]], group: Group, shared: Sequence[i
 
 
 def translated(fields: Mapping[str, list[int]], reference: Part, other: Part) -> dict[str, list[int]]:
-    """The same fields in another group: the variables that read the same."""
+    """The same fields in another group: the variables that read the same, best behind the same word."""
     if other is reference:
         return dict(fields)
     found: dict[str, list[int]] = {}
@@ -126,6 +126,8 @@ def translated(fields: Mapping[str, list[int]], reference: Part, other: Part) ->
             values = set(reference.group.variables[n].values)
             alike = [m for m, v in enumerate(other.group.variables) if len(values & set(v.values)) >= 0.5 * len(set(v.values))]
             free = [m for m in alike if m not in [x for taken in found.values() for x in taken]]
+            before = word_before(reference.group, reference.group.variables[n])
+            free.sort(key=lambda m: word_before(other.group, other.group.variables[m]) != before)
             found.setdefault(name, []).extend(free[:1])
     return found
 

@@ -45,7 +45,7 @@ CONDITIONS = words_of("""
 
 SEQUENCES = words_of("""
     t1 t2 t1w t2w t1c t1ce t1gd t1n t2f flair adc dwi swi pd pdw bold dti ct cta ctp ncct pet suv mr mri mra tof cect cet1
-    hrt2 cet b0 dce uni inv1 inv2 he ihc zmap
+    hrt2 cet b0 dce uni inv1 inv2 he ihc zmap anat func fmap perf
     """)
 """Kinds of acquisition: series of one subject rather than classes of images."""
 

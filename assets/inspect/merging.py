@@ -87,6 +87,7 @@ def _with_folder(parts: Sequence[Part], level: int) -> list[Part]:
             or not all(_may_be_class(part.group, level, _reserved(part.group, level)) for part in bucket)
             or all(_says_sequence(part.group, level) for part in bucket)
             or _crossed(bucket, level)
+            or _share_folders(bucket, level)
         ):
             kept += bucket
         else:
@@ -136,15 +137,32 @@ def _may_be_class(group: Group, level: int, reserved: frozenset[str]) -> bool:
 
 
 def _crossed(bucket: Sequence[Part], level: int) -> bool:
-    """Whether all folders hold the same names, as they do where each is a series of the same subjects."""
-    names = []
-    for part in bucket:
-        span = _folder_span(part.group, level)
-        start = span[1] if span else 0
-        names.append({"".join(token.text for token in row[start:]) for row in part.group.rows})
-    shared = set.intersection(*names)
+    """Whether all folders hold the same names, as they do where each is a series of the same subjects.
+
+    Pictures are often numbered anew in the folder of each class; the same names with other endings are none of that.
+    """
     volumes = bucket[0].group.family in ("volume", "container")
-    return volumes and len(shared) >= 0.5 * max(map(len, names))
+    names: dict[str, set[str]] = defaultdict(set)
+    endings: dict[str, set[str]] = defaultdict(set)
+    for part in bucket:
+        start, end = _folder_span(part.group, level) or (0, 0)
+        last = len(part.group.rows[0]) - (part.group.has_ending and not volumes)
+        folder = "".join(token.text for token in part.group.rows[0][start:end])
+        names[folder] |= {"".join(token.text for token in row[end:last]) for row in part.group.rows}
+        endings[folder].add(part.group.ending.lower())
+    if not volumes and sum(map(len, endings.values())) > len(set.union(*endings.values())):
+        return False
+    shared = set.intersection(*names.values())
+    return len(shared) >= 0.5 * max(map(len, names.values()))
+
+
+def _share_folders(bucket: Sequence[Part], level: int) -> bool:
+    """Whether files of several shapes lie in the same folders below, as they do where such a folder is a subject's."""
+    if level == 0:
+        return False
+    folders = [{path.rpartition("/")[0] for path in part.group.paths} for part in bucket]
+    pairs = [(one, two) for n, one in enumerate(folders) for two in folders[n + 1 :]]
+    return any(2 * len(one & two) >= max(len(one), len(two)) for one, two in pairs)
 
 
 def _one(bucket: Sequence[Part], level: int) -> Part:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from assets.inspect.classes import ClassRule
@@ -25,10 +26,13 @@ from assets.inspect.layout import (
 )
 from assets.inspect.pairing import Pair, all_pairs
 from assets.inspect.patterns import stretches
+from assets.inspect.peek import Peek
 from assets.inspect.roles import Part
 from assets.inspect.roots import roots
 from assets.inspect.unmasked import unmasked
 
+_MUCH = 0.1
+"""Share of images or label maps that may be left out without a word."""
 _FEW = 0.5
 """Share of images with label maps below which classes that all have are what a set is for."""
 
@@ -38,17 +42,36 @@ __all__ = ["Plan", "Source", "plan"]
 def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
     """The layout; None when there are no images."""
     planned = _planned(parts, rules)
-    return planned and _with_doubts(planned)
+    return planned and _with_doubts(planned, parts)
 
 
-def _with_doubts(planned: Plan) -> Plan:
-    """The plan with what must be said of images before they can be read."""
-    parts = [part for source in (*planned.series, *planned.labels) for part, _ in source.parts]
-    lost = next((part for part in parts if any(not peek.lies for peek in part.peeks)), None)
-    if lost is None:
-        return planned
-    why = f"{lost.group.paths[0]} does not say how it lies in the patient; state `assume_orientation` once the source tells it"
-    return replace(planned, unknown=(*planned.unknown, Unknown("layout", why)))
+def _with_doubts(planned: Plan, parts: Sequence[Part]) -> Plan:
+    """The plan with what must be said of images before they can be read, and of those that it leaves out."""
+    sources = (*planned.series, *planned.labels)
+    used = [(source, part) for source in sources for part, _ in source.parts]
+    doubts = []
+    lost = next((part for _, part in used if any(not peek.lies for peek in part.peeks)), None)
+    if lost is not None:
+        why = "does not say how it lies in the patient; state `assume_orientation` once the source tells it"
+        doubts.append(Unknown("layout", f"{lost.group.paths[0]} {why}"))
+    held = next((part for source, part in used if not source.key and any(_holds_several(peek) for peek in part.peeks)), None)
+    if held is not None:
+        doubts.append(Unknown("layout", f"{held.group.paths[0]} holds several arrays; `key` must say which is meant"))
+    claimed = {path for _, part in used for path in part.group.paths}
+    return replace(planned, unknown=(*planned.unknown, *doubts, *_left_out(claimed, parts)))
+
+
+def _holds_several(peek: Peek) -> bool:
+    return peek.format == "several arrays" or len(peek.arrays) > 1
+
+
+def _left_out(claimed: AbstractSet[str], parts: Sequence[Part]) -> Iterator[Unknown]:
+    """Images and label maps of which a good part fits no pattern, so that a draft that looks whole is not."""
+    for what, roles in (("images", ("image",)), ("label maps", ("mask", "structures"))):
+        every = [path for part in parts if part.role in roles for path in part.group.paths]
+        left = [path for path in every if path not in claimed]
+        if len(left) > _MUCH * len(every):
+            yield Unknown("layout", f"{len(left)} of {len(every)} {what} are not used, such as {left[0]}; a person must say why")
 
 
 def _planned(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 
@@ -11,27 +13,41 @@ _WEAK = 0.4
 """Classes that are less sure than this make the task no surer than they are."""
 
 
-def task(*, masks: bool, boxes: bool, classes: ClassRule | None, share: float = 1.0) -> Evidence | Unknown:
+def task(
+    *, masks: bool, boxes: bool, classes: ClassRule | None, share: float = 1.0, loose: Sequence[str] = (), n_images: int = 0
+) -> Evidence | Unknown:
     """Segmentation where label maps belong to images, else detection where objects are marked, else classification.
 
     A table with two columns, of which one names the image and the other a class, is made for classification; label maps beside it
-    leave the task open. A table of many columns, such as clinical data, is not. So do label maps that few images have.
+    leave the task open. A table of many columns, such as clinical data, is not. So do label maps that few images have, and those
+    that belong to none where there are no classes, or half as many images or fewer.
 
     Args:
         masks: Whether label maps belong to images.
         boxes: Whether objects are marked.
         classes: Where classes are told.
         share: Of the images that label maps are looked for, how many have one.
+        loose: Label maps that belong to no image.
+        n_images: How many images there are.
     """
     if boxes and not masks:
         return Evidence("task", "detection", 0.8, "objects are marked by coordinates, and there are no label maps")
-    if masks and classes is not None and classes.table is not None and len(classes.table.columns) == 2:
-        return Unknown("task", f"there are label maps, and {classes.table.path} has nothing but a class for everybody")
-    if masks and share < _FEW:
-        return Unknown("task", f"{share:.0%} of the images have a label map, and nothing says what the others are for")
+    if why := _doubt(masks=masks, classes=classes, share=share, loose=loose, n_images=n_images):
+        return Unknown("task", why)
     if masks:
         return Evidence("task", "segmentation", 0.9, "label maps belong to the images")
     if classes is not None:
         sure = _SURE if classes.evidence.confidence >= _WEAK else classes.evidence.confidence
         return Evidence("task", "classification", sure, "images have classes, and there are no label maps")
     return Unknown("task", "no label maps, no marked objects and no classes were recognised")
+
+
+def _doubt(*, masks: bool, classes: ClassRule | None, share: float, loose: Sequence[str], n_images: int) -> str:
+    """Why label maps, or what they have beside them, leave the task open; empty where they do not."""
+    if masks and classes is not None and classes.table is not None and len(classes.table.columns) == 2:
+        return f"there are label maps, and {classes.table.path} has nothing but a class for everybody"
+    if masks and share < _FEW:
+        return f"{share:.0%} of the images have a label map, and nothing says what the others are for"
+    if loose and not masks and (classes is None or 2 * len(loose) >= n_images):
+        return f"{len(loose)} label maps were recognised, such as {loose[0]}, and belong to no image"
+    return ""
