@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assets.inspect.evidence import Evidence
+from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Variable
 from assets.inspect.lexicon import IMAGE, MASK, OCCASION, PERSON, SHARES, words_of
 from assets.inspect.roles import Part
@@ -36,6 +36,7 @@ class ClassRule:
         told: Template of what tells it, where that is no variable of one group.
         matches: Class -> regular expression of what is told.
         tag: DICOM keyword whose value is the class.
+        unknown: What it leaves untold.
     """
 
     names: tuple[str, ...]
@@ -49,6 +50,7 @@ class ClassRule:
     told: str = ""
     matches: Mapping[str, str] = field(default_factory=dict)
     tag: str = ""
+    unknown: tuple[Unknown, ...] = ()
 
 
 def from_names(part: Part) -> ClassRule | None:
@@ -120,18 +122,31 @@ def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> Cl
         tables: The tables.
     """
     for table in tables:
-        for number, values in enumerate(columns):
-            naming = table.naming(values)
-            if naming is None:
-                continue
+        for number, naming in table.namings(columns):
+            values = columns[number]
             for column, confidence in _candidates(table, naming, values):
-                told = table.of(naming, values, column)
-                names = tuple(sorted({value for value in told if value}))
-                seen = f"{table.path}: column {naming.column!r} names the images, column {column!r} has {len(names)} values"
-                evidence = Evidence("classes", "table", confidence, seen)
-                some = len(told) != len(set(values)) or not all(told)
-                return ClassRule(names, evidence, None, table, naming, number, column, some=some)
+                return _fullest(table, [t for t in tables if t.path != table.path], (number, naming, column, confidence), values)
     return None
+
+
+def _fullest(first: Table, tables: Sequence[Table], how: tuple[int, Naming, str, float], values: Sequence[str]) -> ClassRule:
+    """The rule of the table that tells most images of all with the same columns, and how many the others would tell."""
+    number, naming, column, confidence = how
+    alike = [first, *(table for table in tables if list(table.columns) == list(first.columns) and table.each == first.each)]
+    telling = {table.path: table.telling(naming, values, column) for table in alike}
+    table = max(alike, key=lambda one: len(telling[one.path]))
+    told = table.of(naming, values, column)
+    untold = set(values) - telling[table.path]
+    unknown = []
+    for other in alike:
+        if more := len(untold & telling[other.path]):
+            why = f"{len(untold)} of {len(set(values))} images have no class in {table.path}; "
+            unknown.append(Unknown("classes", f"{why}{other.path} has the same columns and tells {more} of them"))
+    names = tuple(sorted({value for one in alike for value in one.of(naming, values, column) if value}))
+    seen = f"{table.path}: column {naming.column!r} names the images, column {column!r} has {len(names)} values"
+    some = len(told) != len(set(values)) or not all(told)
+    evidence = Evidence("classes", "table", confidence, seen)
+    return ClassRule(names, evidence, None, table, naming, number, column, some=some, unknown=tuple(unknown))
 
 
 def _candidates(table: Table, naming: Naming, values: Sequence[str]) -> list[tuple[str, float]]:

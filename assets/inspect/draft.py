@@ -13,7 +13,7 @@ from assets.inspect.classes import ClassRule
 from assets.inspect.dicom_sets import DicomSet
 from assets.inspect.inspection import Inspection
 from assets.inspect.layout import Plan, Source
-from assets.inspect.objects import ObjectRule
+from assets.inspect.objects import ObjectRule, label_column, names_in
 from assets.inspect.patterns import endings_apart, regex_of
 from assets.inspect.roles import Part
 from assets.spec import DatasetSpec
@@ -153,10 +153,7 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
     if rule is None:
         return {}
     if rule.table is not None:
-        variables = planned.reference.group.variables
-        own = variables[rule.keyed].at if rule.keyed < len(variables) else ()
-        field = next((s.field for s in planned.series[0].where if s.start in own and s.end - s.start == 1), "stem")
-        return {"classes": _class_table(rule, f"{{{field}}}")}
+        return {"classes": _class_table(rule, _held_against(planned, rule.keyed))}
     if rule.told:
         return {"classes": {"names": list(rule.names), "field": rule.told, "matches": dict(rule.matches)}}
     values = planned.reference.group.variables[rule.variable or 0].distinct
@@ -166,6 +163,14 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
         return {"classes": {"names": list(rule.names), "field": "{path}", "matches": inside}}
     some = {"missing": "none"} if planned.series[0].more else {}
     return {"classes": {"names": list(rule.names), "field": planned.class_field} | ({"values": told} if told else {}) | some}
+
+
+def _held_against(planned: Plan, keyed: int) -> str:
+    """The template of what a table names: the field that reads a part of the images' names, or their whole names."""
+    variables = planned.reference.group.variables
+    own = variables[keyed].at if keyed < len(variables) else ()
+    field = next((s.field for s in planned.series[0].where if s.start in own and s.end - s.start == 1), "stem")
+    return f"{{{field}}}"
 
 
 def _class_table(rule: ClassRule, match: str) -> dict[str, Any]:
@@ -191,14 +196,25 @@ def _objects(found: Inspection) -> dict[str, Any]:
     files = list(rule.files) or [rule.table.path]
     content: dict[str, Any] = {"file": files if len(files) > 1 else files[0], rule.how: list(rule.columns)}
     if not rule.files:
-        content["key"] = rule.key
-    if label := next((name for name in rule.table.columns if name.lower() in ("class", "label", "category")), ""):
+        content |= {"key": rule.key, "match": _match(found, rule)}
+    if label := label_column(rule.table):
         content["label"] = label
     if rule.diameter and rule.how == "centre_lps_mm":
         content["diameter_mm"] = rule.diameter
     if rule.table.separator != ",":
         content["separator"] = rule.table.separator
-    return {"objects": content}
+    names = dict(found.labels)
+    new = [name for name in names_in(rule.table, label) if name not in names.values()]
+    names |= dict(enumerate(new, start=max(names, default=0) + 1))
+    return ({"labels": names} if names else {}) | {"objects": content}
+
+
+def _match(found: Inspection, rule: ObjectRule) -> str:
+    """What the key of a table of objects is held against."""
+    if rule.naming is None or (found.plan is None and found.dicom is None):
+        return "{stem}"
+    told = ("{subject}", "{stem}")[rule.keyed] if found.plan is None else _held_against(found.plan, rule.keyed)
+    return rule.naming.before + told + rule.naming.behind
 
 
 def _marked(rule: ObjectRule) -> dict[str, Any]:

@@ -8,18 +8,12 @@ from dataclasses import dataclass
 from assets.inspect.evidence import Evidence
 from assets.inspect.lexicon import AGREED
 from assets.inspect.roles import Part
-from assets.inspect.tables import Table
+from assets.inspect.tables import Naming, Table
 from assets.inspect.tokens import words
 from assets.templates import stem
 
-_CORNERS = (
-    ("xmin", "ymin", "xmax", "ymax"),
-    ("x1", "y1", "x2", "y2"),
-    ("x0", "y0", "x1", "y1"),
-    ("left", "top", "right", "bottom"),
-)
-_SIZES = (("x", "y", "width", "height"), ("x", "y", "w", "h"), ("x0", "y0", "w", "h"), ("xmin", "ymin", "width", "height"))
-_CENTRES = (("coordx", "coordy", "coordz"),)
+_NAMES = ("class", "label", "category")
+"""What a column with the names of objects is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +30,8 @@ class ObjectRule:
         files: Patterns of one file per image; none where one table speaks of all.
         names: What the objects are called, where other files than tables say it.
         tags: Field of a pattern -> DICOM keyword that says it.
+        naming: How the table names the image.
+        keyed: Number of what that is equal to, among the parts of the images' names.
     """
 
     table: Table | None
@@ -47,6 +43,8 @@ class ObjectRule:
     files: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     tags: tuple[tuple[str, str], ...] = ()
+    naming: Naming | None = None
+    keyed: int = 0
 
 
 def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ObjectRule | None:
@@ -57,28 +55,34 @@ def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> Ob
         tables: The tables.
     """
     for table in tables:
-        told = coordinates(table)
-        if told is None:
+        told = table.places
+        number, naming = next(table.namings(columns), (0, None)) if told is not None else (0, None)
+        if told is None or naming is None:
             continue
-        for values in columns:
-            if key := table.column_equal_to(values):
-                how, places, diameter = told
-                seen = f"{table.path}: column {key!r} names the images, columns {', '.join(places)} are coordinates"
-                return ObjectRule(table, key, how, places, diameter, Evidence("objects", how, 0.8, seen))
+        key = naming.column
+        seen = f"{table.path}: column {key!r} names the images, columns {', '.join(told.columns)} are coordinates"
+        evidence = Evidence("objects", told.how, 0.8, seen)
+        return ObjectRule(table, key, told.how, told.columns, told.diameter, evidence, naming=naming, keyed=number)
     return None
+
+
+def label_column(table: Table) -> str:
+    """The column with the names of the objects; empty where none is called so."""
+    return next((name for name in table.columns if name.lower() in _NAMES), "")
+
+
+def names_in(table: Table, label: str) -> tuple[str, ...]:
+    """What the objects of a table are called, in the rows that have coordinates; none where there is no such column."""
+    if not label or table.places is None:
+        return ()
+    rows = zip(table.columns[label], *(table.columns[name] for name in table.places.columns), strict=True)
+    return tuple(sorted({name for name, *numbers in rows if name and any(numbers)}))
 
 
 def coordinates(table: Table) -> tuple[str, tuple[str, ...], str] | None:
     """How a table gives places, its columns with them, and that with a diameter; None when it gives none."""
-    plain = {name.lower().replace("_", "").replace(" ", ""): name for name in table.columns}
-    for how, sets in (("corners", _CORNERS), ("origin_size", _SIZES), ("centre_lps_mm", _CENTRES)):
-        for names in sets:
-            if all(name in plain for name in names):
-                diameter = next((own for name, own in plain.items() if "diameter" in name), "")
-                if how == "centre_lps_mm" and not diameter:
-                    continue
-                return how, tuple(plain[name] for name in names), diameter
-    return None
+    told = table.places
+    return None if told is None else (told.how, told.columns, told.diameter)
 
 
 def agreed(images: Sequence[str], pattern: str, parts: Sequence[Part]) -> list[str]:

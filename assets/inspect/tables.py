@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,33 @@ import polars as pl
 MOST_TABLES, MOST_ROWS, MOST_BYTES, MOST_COLUMNS = 12, 5000, 50 << 20, 60
 _MOST_TEXT = 1 << 22
 _ENOUGH = 0.6
+_TRIED = 5
+"""Cells of a column that are held against the names of images."""
+
+_CORNERS = (
+    ("xmin", "ymin", "xmax", "ymax"),
+    ("x1", "y1", "x2", "y2"),
+    ("x0", "y0", "x1", "y1"),
+    ("left", "top", "right", "bottom"),
+)
+_SIZES = (("x", "y", "width", "height"), ("x", "y", "w", "h"), ("x0", "y0", "w", "h"), ("xmin", "ymin", "width", "height"))
+_CENTRES = (("coordx", "coordy", "coordz"),)
+_MEASURES = frozenset(name for names in (*_CORNERS, *_SIZES, *_CENTRES) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The columns of a table that give places.
+
+    Attributes:
+        how: `corners`, `origin_size` or `centre_lps_mm`.
+        columns: The coordinates.
+        diameter: The diameter, where there is one.
+    """
+
+    how: str
+    columns: tuple[str, ...]
+    diameter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +78,53 @@ class Table:
     each: str = ""
     headless: bool = False
 
+    @cached_property
+    def places(self) -> Places | None:
+        """The columns that give places; None where there are none."""
+        plain = {_plain(name): name for name in self.columns}
+        for how, sets in (("corners", _CORNERS), ("origin_size", _SIZES), ("centre_lps_mm", _CENTRES)):
+            for names in sets:
+                if all(name in plain for name in names):
+                    diameter = next((own for name, own in plain.items() if "diameter" in name), "")
+                    if how == "centre_lps_mm" and not diameter:
+                        continue
+                    return Places(how, tuple(plain[name] for name in names), diameter)
+        return None
+
+    @cached_property
+    def _namers(self) -> dict[str, tuple[str, ...]]:
+        """The columns that may name images: none with a coordinate or a size."""
+        if self.places is None:
+            return self.columns
+        measures = {name for name in self.columns if _plain(name) in _MEASURES} | {self.places.diameter}
+        return {name: cells for name, cells in self.columns.items() if name not in measures}
+
     def column_equal_to(self, values: Iterable[str]) -> str | None:
         """The column that holds most of the values, if there is one; one with many values before one with few."""
         wanted = set(values)
         if len(wanted) < 2:
             return None
-        for column, cells in self.columns.items():
+        for column, cells in self._namers.items():
             if len(wanted & set(cells)) >= _ENOUGH * min(len(wanted), len(set(cells))) and len(wanted & set(cells)) > 1:
                 return column
         return None
 
-    def naming(self, values: Iterable[str]) -> Naming | None:
-        """The column whose cells are the values, or the values with the same text before and behind each."""
-        wanted = set(values)
-        if (column := self.column_equal_to(wanted)) is not None:
-            return Naming(column)
-        for column, cells in self.columns.items():
-            if len(wanted) > 1 and self.each and (found := _around(column, cells, wanted)) is not None:
-                return found
-        return None
+    def namings(self, columns: Sequence[Sequence[str]]) -> Iterator[tuple[int, Naming]]:
+        """Ways in which a column names images, with the number of what it is equal to; plain ones first.
+
+        With text before and behind, whole names, which stand last, come before their parts.
+
+        Args:
+            columns: What may name an image.
+        """
+        plain = [(number, Naming(key)) for number, values in enumerate(columns) if (key := self.column_equal_to(values))]
+        yield from plain
+        for number in reversed(range(len(columns))):
+            wanted = set(columns[number])
+            if len(wanted) > 1 and number not in {known for known, _ in plain}:
+                for column, cells in self._namers.items():
+                    if (found := _around(column, cells, wanted)) is not None and (self.each or _is_text(found)):
+                        yield number, found
 
     def of(self, naming: Naming, values: Iterable[str], column: str) -> list[str]:
         """What a column says in the rows that name one of the values."""
@@ -76,17 +132,31 @@ class Table:
         rows = zip(self.columns[naming.column], self.columns[column], strict=True)
         return [cell for key, cell in rows if key in keys]
 
+    def telling(self, naming: Naming, values: Iterable[str], column: str) -> set[str]:
+        """The values for which a column says something."""
+        said = {key for key, cell in zip(self.columns[naming.column], self.columns[column], strict=True) if cell}
+        return {value for value in values if naming.before + value + naming.behind in said}
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace(" ", "")
+
+
+def _is_text(naming: Naming) -> bool:
+    """Whether what stands around a name is more than further digits of a number."""
+    return any(letter.isalpha() for letter in naming.before + naming.behind)
+
 
 def _around(column: str, cells: Sequence[str], wanted: set[str]) -> Naming | None:
-    first = next((cell for cell in cells if cell), "")
-    inside = max((value for value in wanted if value in first), key=len, default="")
-    if not inside:
-        return None
-    before, _, behind = first.rpartition(inside)
-    fitting = {before + value + behind for value in wanted} & set(cells)
-    if len(fitting) < max(2, _ENOUGH * min(len(wanted), len(set(cells)))):
-        return None
-    return Naming(column, before, behind)
+    """Naming with the same text around each name; the first cells are tried, as they may name images that are not there."""
+    known = set(cells)
+    for cell in list(dict.fromkeys(cell for cell in cells if cell))[:_TRIED]:
+        inside = max((value for value in wanted if value in cell), key=len, default="")
+        before, _, behind = cell.rpartition(inside) if inside else ("", "", "")
+        fitting = {before + value + behind for value in wanted} & known
+        if inside and len(fitting) >= max(2, _ENOUGH * min(len(wanted), len(known))):
+            return Naming(column, before, behind)
+    return None
 
 
 def read_tables(root: Path, paths: Iterable[str]) -> Iterator[Table]:

@@ -1,0 +1,114 @@
+"""What names the images in tables of boxes and of classes, down to what the pipeline makes of the draft."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from assets.classes import classes_table
+from assets.inspect.draft import as_yaml
+from assets.inspect.tables import Naming, Table
+from assets.objects import objects_table
+from tests.inspect.folders import drafted, instance, picture
+
+NAMES = ("polyp", "stone")
+
+
+def box_table(path: Path, named: Sequence[str], *, head: str = "filename,xmin,ymin,xmax,ymax,class") -> None:
+    """Two boxes per image, whose corners are numbers that images are called by too."""
+    lines = [f"{name},{n + k},{n + 2},{n + k + 9},{n + 14},{NAMES[k]}" for n, name in enumerate(named, 1) for k in (0, 1)]
+    path.write_text("\n".join([head, *lines]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("in_table", "match"),
+    [("image{n}.png", "{stem}.png"), ("images/image{n}.png", "images/{stem}.png"), ("image{n}", "{stem}"), ("{n}", "{subject}")],
+)
+def test_boxes_whose_corners_look_like_numbers_of_images(in_table: str, match: str, tmp_path: Path) -> None:
+    for n in range(1, 41):
+        picture(tmp_path / f"images/image{n}.png", seed=n)
+    box_table(tmp_path / "boxes.csv", [in_table.format(n=n) for n in range(1, 41)])
+    found, spec, tree = drafted(tmp_path)
+    assert found.said("task") == "detection"
+    assert spec.objects is not None
+    assert (spec.objects.key, spec.objects.match, spec.objects.label) == ("filename", match, "class")
+    assert {number: label.name for number, label in spec.labels.items()} == {1: "polyp", 2: "stone"}
+    rows, findings = objects_table(spec, tree, set(tree.subjects))
+    assert (rows.height, findings) == (80, [])
+    assert rows.filter(source="boxes.csv, line 3").select("label", "min_px", "max_px").row(0) == (
+        "stone",
+        [2.0, 3.0],
+        [11.0, 15.0],
+    )
+    assert rows["subject"].n_unique() == 40
+
+
+def test_sizes_of_pictures_beside_corners_name_no_images_either(tmp_path: Path) -> None:
+    for n in (1, 2, 3, 4):
+        picture(tmp_path / f"images/image{n}.png", seed=n)
+    rows = [f"{n},{n + 1},1,2,3,4,image{n}.png,cell" for n in (1, 2, 3)]
+    (tmp_path / "boxes.csv").write_text("\n".join(["width,height,xmin,ymin,xmax,ymax,filename,class", *rows]) + "\n")
+    _, spec, tree = drafted(tmp_path)
+    assert spec.objects is not None
+    assert (spec.objects.key, spec.objects.match) == ("filename", "{stem}.png")
+    assert objects_table(spec, tree, set(tree.subjects))[0].height == 3
+
+
+def test_a_table_whose_first_rows_are_of_other_images_still_names_them(tmp_path: Path) -> None:
+    for n in range(1, 11):
+        picture(tmp_path / f"images/image{n}.png", seed=n)
+    box_table(tmp_path / "boxes.csv", ["elsewhere.png", *(f"image{n}.png" for n in range(1, 11))])
+    _, spec, _ = drafted(tmp_path)
+    assert spec.objects is not None
+    assert spec.objects.match == "{stem}.png"
+
+
+def test_boxes_of_dicom_images_called_by_their_files(tmp_path: Path) -> None:
+    for n in (1, 2, 3):
+        instance(tmp_path / f"images/xray{n}.dcm", f"P{n}", n, study=f"s{n}", modality="DX")
+    box_table(tmp_path / "boxes.csv", [f"xray{n}.dcm" for n in (1, 2, 3)])
+    _, spec, tree = drafted(tmp_path)
+    assert spec.objects is not None
+    assert spec.objects.key == "filename"
+    rows, findings = objects_table(spec, tree, set(tree.subjects))
+    assert (rows.height, findings) == (6, [])
+
+
+def test_further_digits_are_no_text_around_a_name() -> None:
+    ages = Table("a.csv", {"age": ("41.0", "42.0", "43.0"), "note": ("a", "b", "c")}, ",")
+    assert list(ages.namings([("1", "2", "3")])) == []
+    files = Table("a.csv", {"age": ("41", "42", "43"), "file": ("x1.png", "x2.png", "x3.png")}, ",")
+    assert list(files.namings([("1", "2", "3"), ("x1", "x2", "x3")])) == [
+        (1, Naming("file", "", ".png")),
+        (0, Naming("file", "x", ".png")),
+    ]
+
+
+def graded(root: Path, **sets: Sequence[str]) -> None:
+    """Pictures and a table of grades for each set."""
+    for name, ids in sets.items():
+        for n, one in enumerate(ids):
+            picture(root / f"{name}_images/{one}.png", seed=n)
+        (root / f"{name}.csv").write_text("id_code,diagnosis\n" + "".join(f"{one},{n % 3}\n" for n, one in enumerate(ids)))
+
+
+def test_of_two_tables_of_classes_the_fuller_one_is_taken_and_the_other_is_told(tmp_path: Path) -> None:
+    graded(tmp_path, test=[f"a{n:03d}" for n in range(20)], train=[f"b{n:03d}" for n in range(40)])
+    found, spec, tree = drafted(tmp_path)
+    assert spec.classes is not None
+    assert spec.classes.table is not None
+    assert (spec.classes.table.file, spec.classes.missing) == ("train.csv", "none")
+    assert classes_table(spec, tree, set(tree.subjects), lambda _, __: None)[0].height == 40
+    why = "20 of 60 images have no class in train.csv; test.csv has the same columns and tells 20 of them"
+    assert [u.why for u in found.unknown if u.field == "classes"] == [why]
+    assert f"# unknown: classes: {why}" in as_yaml(found, "draft")
+
+
+def test_one_table_that_tells_all_leaves_nothing_unknown(tmp_path: Path) -> None:
+    graded(tmp_path, train=[f"b{n:03d}" for n in range(12)])
+    (tmp_path / "again.csv").write_bytes((tmp_path / "train.csv").read_bytes())
+    found, spec, _ = drafted(tmp_path)
+    assert spec.classes is not None
+    assert not [u for u in found.unknown if u.field == "classes"]
