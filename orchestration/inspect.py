@@ -29,10 +29,13 @@ def inspect(
     Exit codes: 0 a draft that is a spec; 1 one that is not complete enough to be loaded; 2 nothing could be looked at.
     """
     from assets.inspect import as_yaml, inspect_folder  # noqa: PLC0415 - loads every reader, which takes seconds
+    from assets.inspect.listing import nothing_in  # noqa: PLC0415 - as above
 
     if not _SLUG.fullmatch(slug):
         _refuse(f"a slug has small letters, digits and _, and begins with a letter, not {slug!r}")
     try:
+        if why := nothing_in(folder):
+            _refuse(why)
         found = inspect_folder(folder)
     except NotADirectoryError as error:
         _refuse(str(error))

@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 
 from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
-from assets.inspect.grouping import as_regex
+from assets.inspect.grouping import as_regex, regex_of_bare
+from assets.inspect.tokens import ending_of
 from assets.templates import stem
 from resources.findings import BadInputError
 from resources.readers.dicom.door import sniff
@@ -21,6 +22,9 @@ from resources.readers.source import examine
 
 MOST_OPENED = 36
 """Instances whose headers are read: one of every series as far as that goes."""
+
+_MOST_ENDINGS = 8
+"""More endings than these are parts of names."""
 
 _OUTLINES = frozenset(("segmentation", "structure set"))
 
@@ -102,10 +106,11 @@ def dicom_set(root: Path, paths: Sequence[str]) -> DicomSet | None:
     if outlined:
         kinds = Counter(one.kind for one in seen)
         evidence.append(Evidence("role", "outlines", 0.9, ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())))
-    scan = r"(?:[^/]+/)*[^/.][^/]*" if deeper else None
+    last = regex_of_bare(_parts(path)[-1] for path in paths) if _are_bare(patterns) else "[^/.][^/]*"
+    scan = f"(?:[^/]+/)*{last}" if deeper else None
     return DicomSet(
         patterns,
-        as_regex(subjects),
+        as_regex(subjects) if deeper or not _are_bare(patterns) else regex_of_bare(subjects),
         scan,
         modalities,
         structures,
@@ -159,7 +164,13 @@ def spoken_of(instances: DicomSet, names: AbstractSet[str]) -> DicomSet:
     chosen = [n for n, path in enumerate(instances.paths) if tuple(_parts(path)[:-1]) in kept]
     paths = tuple(instances.paths[n] for n in chosen)
     patterns, subjects, _ = _patterns(paths, level, with_folder=False)
-    return replace(instances, patterns=patterns, subjects=tuple(subjects), subject=as_regex(subjects), paths=paths)
+    subject = regex_of_bare(subjects) if _are_bare(patterns) else as_regex(subjects)
+    return replace(instances, patterns=patterns, subjects=tuple(subjects), subject=subject, paths=paths)
+
+
+def _are_bare(patterns: Sequence[str]) -> bool:
+    """Whether names are read without an ending, and might be those of other files."""
+    return any(pattern.endswith("}") for pattern in patterns)
 
 
 def _one_per_folder(paths: Sequence[str]) -> list[str]:
@@ -224,14 +235,12 @@ def _patterns(paths: Sequence[str], level: int, *, with_folder: bool) -> tuple[t
     for n in range(level):
         folders = {parts[n] for parts in split}
         above.append(re.sub(r"[*?{}\\]", "?", folders.pop()) if len(folders) == 1 else "*")
-    endings = sorted({_ending(parts[-1]) for parts in split})
+    endings = sorted({ending_of(parts[-1]) for parts in split})
+    if "" in endings or len(endings) > _MOST_ENDINGS:
+        endings = [""]
     deeper = any(len(parts) > level + 1 for parts in split)
     below = ["{subject}", "{scan}"] if deeper else ["{subject}"]
     patterns = tuple("/".join([*above, *below]) + ending for ending in endings)
-    names = [parts[level] if deeper else parts[level][: len(parts[level]) - len(_ending(parts[level]))] for parts in split]
+    bare = deeper or endings == [""]
+    names = [parts[level] if bare else parts[level][: len(parts[level]) - len(ending_of(parts[level]))] for parts in split]
     return patterns, names, deeper
-
-
-def _ending(path: str) -> str:
-    name = path.rpartition("/")[2]
-    return name[len(stem(name)) :]

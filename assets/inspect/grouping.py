@@ -14,6 +14,14 @@ from assets.junk import junk_reason
 
 _VARY = ("number", "id", "split", "root", "free")
 _BLANK = (*_VARY, "row")
+_MOST_SHAPES = 40
+_COUNTED = re.compile(
+    r"(?P<uid>\d+(?:\.\d+)+)"
+    r"|(?P<number>\d+(?![0-9a-fA-F-]))"
+    r"|(?P<hex>(?<![^\W_])(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{8}[0-9a-fA-F-]*(?![^\W_]))"
+    r"|(?P<part>\d+)"
+)
+_RUNS = {"uid": "[0-9.]+", "number": r"\d+", "hex": "[0-9a-fA-F-]+", "part": r"\d+"}
 PARTED = ("split", "root")
 """Kinds of what says which part of a set a file lies in, and not whose it is."""
 
@@ -76,11 +84,11 @@ class Group:
     @property
     def family(self) -> Family:
         """What its files are likely to be."""
-        return family(self.ending, self.rows[0][-1].half)
+        return self.rows[0][-1].told or family(self.ending, self.rows[0][-1].half)
 
     @property
     def has_ending(self) -> bool:
-        """Whether the last token of every name is its ending, which is an empty text for some images in two files."""
+        """Whether the last token of every name is its ending, which is an empty text for some images."""
         return self.rows[0][-1].kind == "ending"
 
     @cached_property
@@ -109,24 +117,29 @@ def shape_of(row: Iterable[Token]) -> tuple[tuple[str, str], ...]:
 def _shape_of_ending(token: Token) -> str:
     """An ending that alone tells no image is another one in an image of two files: `.dat` beside a header, and without."""
     text = token.text.lower()
+    if token.told:
+        return f"{text}+{token.told}"
     return f"{text}+" if token.half and family(text) not in IMAGES else text
 
 
-def gathered(paths: Iterable[str], halves: Mapping[str, str] | None = None) -> tuple[list[Group], dict[str, str]]:
+def gathered(
+    paths: Iterable[str], halves: Mapping[str, str] | None = None, told: Mapping[str, Family] | None = None
+) -> tuple[list[Group], dict[str, str]]:
     """Groups of files, largest first, and the reason for each file that is nobody's data.
 
     Args:
         paths: The files; of images in two files the one they are called by.
         halves: That file -> the other one.
+        told: File -> what its content says it is, where its name does not.
     """
-    other = halves or {}
+    other, inside = halves or {}, told or {}
     shapes: dict[tuple[tuple[str, str], ...], list[tuple[Token, ...]]] = defaultdict(list)
     junk: dict[str, str] = {}
     for path in paths:
         if reason := junk_reason(path):
             junk[path] = reason
         else:
-            row = tokens(path, other.get(path, ""))
+            row = tokens(path, other.get(path, ""), inside.get(path))
             shapes[shape_of(row)].append(row)
     groups = [Group(tuple(rows)) for rows in shapes.values()]
     return sorted(groups, key=lambda g: (-len(g.paths), g.paths)), junk
@@ -172,6 +185,23 @@ def as_regex(values: Iterable[str]) -> str:
     if len(distinct) <= 12:
         return "|".join(map(escaped, distinct))
     return ".+" if any("/" in value for value in distinct) else "[^/]+"
+
+
+def regex_of_bare(values: Iterable[str]) -> str:
+    """An expression for names without endings, which must not read what else lies beside them, and may read more numbers."""
+    distinct = sorted(set(values))
+    shapes = sorted({_bare_regex(value) for value in distinct})
+    if len(shapes) <= _MOST_SHAPES:
+        return shapes[0] if len(shapes) == 1 else f"(?:{'|'.join(shapes)})"
+    return as_regex(distinct) if any("." in value or "/" in value for value in distinct) else "[^/.]+"
+
+
+def _bare_regex(name: str) -> str:
+    text, behind = "", 0
+    for found in _COUNTED.finditer(name):
+        text += escaped(name[behind : found.start()]) + _RUNS[found.lastgroup or ""]
+        behind = found.end()
+    return text + escaped(name[behind:])
 
 
 def _part_regex(texts: list[str], kind: str) -> str:

@@ -6,7 +6,11 @@ import heapq
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+
+from resources.findings import BadInputError, Code
+from resources.readers.source import examine
 
 PER_FOLDER, IN_ALL, DEEPEST = 2000, 20_000, 40
 
@@ -42,6 +46,28 @@ def list_folder(root: Path, *, per_folder: int = PER_FOLDER, in_all: int = IN_AL
             break
         paths.append(path)
     return Listing(root, tuple(sorted(paths)), tuple(left_out))
+
+
+def nothing_in(root: Path) -> str:
+    """Why no file below a folder can be looked at; empty when there is one that holds something and can be read.
+
+    Raises:
+        NotADirectoryError: There is no such folder.
+    """
+    if not root.is_dir():
+        raise NotADirectoryError(f"{root} is no folder; give the folder that holds the dataset")
+    left_out: list[str] = []
+    count = 0
+    for path in islice(_files(root, PER_FOLDER, left_out), IN_ALL):
+        count += 1
+        try:
+            examine(root / path, path)
+        except BadInputError as error:
+            if error.finding.code in (Code.EMPTY_FILE, Code.UNREADABLE):
+                continue
+        return ""
+    told = f"the {count} files that were looked at are empty or cannot be read" if count else "it holds no files"
+    return f"nothing could be looked at in {root}: {'; '.join([told, *left_out[:5]])}"
 
 
 def _files(root: Path, per_folder: int, left_out: list[str]) -> Iterator[str]:

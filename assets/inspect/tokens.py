@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from assets.inspect.formats import Family
 from assets.inspect.lexicon import SPLITS
 from assets.raw.rows import Row, row_of
 from assets.templates import stem
@@ -32,27 +33,36 @@ class Token:
         kind: `word` and `sign` stay from file to file, `ending` is that of the file's name; the others may vary. `root` is a
             stretch of folders of which a set has several, `row` the number of a row in a table.
         half: Of an ending: the path of the other file, where header and data of an image lie in two.
+        told: Of an ending: what the content of such files says they are, where the ending says nothing.
     """
 
     text: str
     kind: Kind
     half: str = ""
+    told: Family | None = None
 
 
-def tokens(path: str, half: str = "") -> tuple[Token, ...]:
+def tokens(path: str, half: str = "", told: Family | None = None) -> tuple[Token, ...]:
     """The parts of a path; joined they are the path again.
 
     Args:
         path: The path.
         half: The other file of an image in two files.
+        told: What its content says it is; then it has an ending, if an empty one.
     """
     if (row := row_of(path)) is not None:
         return _of_row(path, row)
     folder, slash, name = path.rpartition("/")
-    bare = stem(name)
-    cut = [*_cut(folder + slash), *_cut(bare)]
-    ending = name[len(bare) :]
-    return (*cut, Token(ending, "ending", half)) if ending or half else tuple(cut)
+    ending = ending_of(name)
+    cut = [*_cut(folder + slash), *_cut(name[: len(name) - len(ending)])]
+    return (*cut, Token(ending, "ending", half, told)) if ending or half or told else tuple(cut)
+
+
+def ending_of(path: str) -> str:
+    """The ending of a file's name; empty where it has none, as digits behind a dot are the last part of a UID or a number."""
+    name = path.rpartition("/")[2]
+    ending = name[len(stem(name)) :]
+    return "" if ending[1:].isdecimal() else ending
 
 
 def _of_row(path: str, row: Row) -> tuple[Token, ...]:

@@ -64,4 +64,4 @@ def test_refusals(folder: Path) -> None:
     assert run(str(folder / "absent"))[0] == 2
     assert run(str(folder), "--slug", "Not a slug")[0] == 2
     (folder.parent / "empty").mkdir()
-    assert run(str(folder.parent / "empty"))[0] == 1
+    assert run(str(folder.parent / "empty"))[0] == 2
