@@ -84,7 +84,7 @@ def demo(*, subjects: Annotated[int, typer.Option(help="How many phantoms to mak
 
 @app.command()
 def status(slug: Slug, *, as_json: AsJson = False) -> None:
-    """Say what a dataset has: subjects published, quarantined and why, rows, findings, the gate, splits, published counts."""
+    """Say what a dataset has: subjects published, quarantined and why, rows, findings, the gate, splits, records, counts."""
     dataset = _dataset(slug)
     content = reports.status(dataset)
     _print(content, reports.status_lines(content), as_json=as_json)

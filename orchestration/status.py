@@ -11,13 +11,15 @@ import polars as pl
 from assets.counts import counts
 from assets.dataset import Dataset, Survey
 from assets.index import NotReadyError, index_key, index_tables, make_splits, require_gate, splits_key
-from assets.mds.key import records_key
+from assets.mds.state import FailedAttempt, records_state
 from assets.spec_mds import Mds
 from assets.tables import BOXES
 from resources.findings import Severity
-from resources.layout import RECORDS
 from resources.ome_zarr import StoreDamagedError
 from resources.store import DatasetRecord, NotPublishedError
+
+_MOST_FINDINGS = 10
+"""So many findings about records are told to a person."""
 
 
 def status(dataset: Dataset) -> dict[str, Any]:
@@ -41,6 +43,7 @@ def status(dataset: Dataset) -> dict[str, Any]:
         "counts": _counts(dataset),
         "gate": record.facts.get("gate"),
         "splits": _splits(dataset),
+        "records": _records(dataset),
         "findings": record.facts.get("findings", []),
         "finding_counts": _finding_counts(dataset),
     }
@@ -56,6 +59,24 @@ def _splits(dataset: Dataset) -> dict[str, Any]:
     except (NotReadyError, NotPublishedError, StoreDamagedError) as error:
         return {"refused": str(error), "findings": []}
     return {"refused": None, "findings": [str(finding) for finding in findings]}
+
+
+def _records(dataset: Dataset) -> dict[str, Any] | None:
+    """What is known of the records of MDS-Bench; None where the spec has no `mds` block."""
+    if dataset.spec.mds is None:
+        return None
+    found = records_state(dataset, dataset.spec.mds)
+    return {
+        "state": found.state,
+        "records": found.n_records,
+        "targets": found.n_targets,
+        "findings": [str(finding) for finding in found.findings],
+        "failed": _failed(found.failed) if found.failed is not None else None,
+    }
+
+
+def _failed(attempt: FailedAttempt) -> dict[str, Any]:
+    return {"reason": str(attempt), "findings": [str(finding) for finding in attempt.findings]}
 
 
 def _finding_counts(dataset: Dataset) -> list[dict[str, Any]]:
@@ -112,7 +133,22 @@ def status_lines(content: Mapping[str, Any]) -> Iterator[str]:
         yield f"splits: refused: {content['splits']['refused']}"
     for finding in content["splits"]["findings"]:
         yield f"splits: {finding}"
+    if content["records"] is not None:
+        yield from _records_lines(content["records"])
     yield f"products: {content['folder']}"
+
+
+def _records_lines(records: Mapping[str, Any]) -> Iterator[str]:
+    """The state, and of the last attempt or else of what is in place why targets have no record."""
+    failed = records["failed"]
+    amount = "" if records["state"] == "not made" else f", {records['records']} of {records['targets']} targets have one"
+    reason = f"; {failed['reason']}" if failed else ""
+    yield f"records: {records['state']}{amount}{reason}"
+    findings = (failed or records)["findings"]
+    for finding in findings[:_MOST_FINDINGS]:
+        yield f"  {finding}"
+    if len(findings) > _MOST_FINDINGS:
+        yield f"  and {len(findings) - _MOST_FINDINGS} more findings; --json lists all"
 
 
 def _gate_lines(gate: Mapping[str, Any] | None) -> Iterator[str]:
@@ -147,13 +183,18 @@ def why_dataset(dataset: Dataset) -> list[dict[str, Any]]:
             stale["index"] = reason
         if not store.tables_current("splits", splits_key(dataset), ["splits"]):
             stale["splits"] = _splits(dataset)["refused"] or reason
-        if spec.mds is not None and not store.folder_current("records", records_key(dataset, spec.mds), RECORDS):
-            stale["records"] = reason
-        elif spec.mds is not None and not _scored(dataset, spec.mds):
-            stale["score"] = reason
+        if spec.mds is not None:
+            stale |= _stale_records(dataset, spec.mds, reason)
     except NotReadyError as error:
         stale = {"index": str(error)}
     return [{"subject": "(dataset)", "state": "tables", "stale": stale}] if stale else []
+
+
+def _stale_records(dataset: Dataset, mds: Mds, reason: str) -> dict[str, str]:
+    found = records_state(dataset, mds)
+    if found.state != "made":
+        return {"records": reason if found.failed is None else str(found.failed)}
+    return {} if _scored(dataset, mds) else {"score": reason}
 
 
 def _scored(dataset: Dataset, mds: Mds) -> bool:

@@ -254,7 +254,9 @@ class DatasetStore:
             records = {name: self._write_table(name, table) for name, table in tables.items()}
             self._record_dataset(replace(rest, tables={**rest.tables, **records}).with_step(step, key, facts))
 
-    def write_folder(self, step: str, key: str, staging: Staging, folder: str, facts: Mapping[str, Any]) -> None:
+    def write_folder(
+        self, step: str, key: str, staging: Staging, folder: str, facts: Mapping[str, Any], outdated: Sequence[str] = ()
+    ) -> None:
         """Commit a folder of a dataset-level step in place of the one that is there, with the facts that belong to it.
 
         Args:
@@ -263,6 +265,7 @@ class DatasetStore:
             staging: Holds the folder; it is synced and recorded here, and nothing in it may change meanwhile.
             folder: Its path, the same in the staging folder and in the products folder.
             facts: What else is recorded.
+            outdated: Keys and facts that are forgotten.
 
         Raises:
             OSError: The disk failed; the step has its old folder and facts, or none.
@@ -270,7 +273,7 @@ class DatasetStore:
         files = staging.seal([folder])
         with self._committing():
             before = self.dataset_record()
-            rest = before.without({folder}, {step}, facts)
+            rest = before.without({folder}, {step, *outdated}, {*facts, *outdated})
             if rest != before:
                 self._record_dataset(rest)
             self._put(staging, folder)

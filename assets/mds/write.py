@@ -19,6 +19,7 @@ from assets.mds.key import STEP, records_key
 from assets.mds.meta import META_PATH
 from assets.mds.picture import thumbnail
 from assets.mds.record import image_path
+from assets.mds.state import ATTEMPT, record_failure
 from assets.raw import RawDataMissingError
 from assets.spec import DatasetSpec
 from assets.spec_mds import Mds
@@ -72,7 +73,7 @@ class Published:
 
 
 def publish_records(dataset: Dataset, mds: Mds, judge: Judge) -> Published:
-    """Bring the records up to date.
+    """Bring the records up to date; why that fails is recorded, for `medfoundry status` to say.
 
     Raises:
         NotReadyError: What they are made from is missing or damaged.
@@ -85,12 +86,15 @@ def publish_records(dataset: Dataset, mds: Mds, judge: Judge) -> Published:
         try:
             made = make_records(dataset, mds, staging)
         except (RawDataMissingError, StoreDamagedError, NotPublishedError) as error:
+            record_failure(store, key, [str(error)])
             raise NotReadyError(str(error)) from error
         folder = staging.folder / RECORDS
         verdict = Verdict((*judge(dataset.spec, audit(folder)).checks, *_checks(made, folder)))
         done = Published(made.listed, tuple(sorted(made.records)), made.listing, made.findings, verdict)
         if verdict.passed:
-            store.write_folder(STEP, key, staging, RECORDS, {STEP: done.facts()})
+            store.write_folder(STEP, key, staging, RECORDS, {STEP: done.facts()}, outdated=(ATTEMPT,))
+        else:
+            record_failure(store, key, [c.detail for c in verdict.failed if c.severity == "error"], done.findings)
     return done
 
 
