@@ -27,7 +27,7 @@ CODE_VERSION: Mapping[str, int] = {
     "mask_sizes": 1,
     "lesion_sizes": 1,
     "landmarks": 1,
-    "index": 2,
+    "index": 3,
     "splits": 2,
     "records": 2,
 }

@@ -79,10 +79,13 @@ def _subject_results(spec: DatasetSpec, tables: Mapping[str, pl.DataFrame], of_v
 
 
 def _raw_folder_check(findings: pl.DataFrame) -> Check:
-    """An error that belongs to no subject, such as a folder that cannot be listed, may hide subjects: it closes the gate."""
+    """An error that belongs to no subject closes the gate.
+
+    A folder that cannot be listed may hide subjects, and a table of objects that names no image has lost them all.
+    """
     errors = findings.filter(pl.col("subject").is_null(), severity=Severity.ERROR.value)
     met = "; ".join(f"{file}: {detail}" for file, detail in errors.select("file", "detail").iter_rows())
-    return Check("the raw folder could be read throughout", errors.is_empty(), "error", met or "it was")
+    return Check("the raw folder and the dataset's tables could be used throughout", errors.is_empty(), "error", met or "they were")
 
 
 def _verdict(result: SuiteResult) -> Verdict:
