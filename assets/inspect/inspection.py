@@ -168,9 +168,7 @@ def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> In
     told = marked.table.columns[marked.key] if marked and marked.table else ()
     unknown = (*instances.unknown, *(rule.unknown if rule is not None else ()))
     instances = spoken_of(instances, frozenset(told)) if told else instances
-    return replace(
-        found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=unknown
-    )
+    return replace(found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=unknown)
 
 
 def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evidence | Unknown:
