@@ -85,7 +85,7 @@ def _raw_folder_check(findings: pl.DataFrame) -> Check:
     """
     errors = findings.filter(pl.col("subject").is_null(), severity=Severity.ERROR.value)
     met = "; ".join(f"{file}: {detail}" for file, detail in errors.select("file", "detail").iter_rows())
-    return Check("the raw folder and the dataset's tables could be used throughout", errors.is_empty(), "error", met or "they were")
+    return Check("the raw folder and its tables could be used throughout", errors.is_empty(), "error", met or "they were")
 
 
 def _verdict(result: SuiteResult) -> Verdict:
