@@ -150,7 +150,11 @@ def _by_end_of_path(root: Path, dataset: Expected, model: str) -> Folder | None:
 
 def _named(folder: Path, name: str, levels: int) -> Iterator[Path]:
     """Folders of a name, in order of their paths; links are not followed, and nothing inside a found one is looked at."""
-    below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink() and not path.name.startswith("."))
+    try:
+        inside = sorted(folder.iterdir())
+    except OSError as error:
+        raise LayoutError(f"{folder} cannot be listed: {error.strerror}; name the folder of the predictions itself") from error
+    below = [path for path in inside if path.is_dir() and not path.is_symlink() and not path.name.startswith(".")]
     for path in below:
         if path.name == name:
             yield path
