@@ -141,8 +141,28 @@ def gathered(
         else:
             row = tokens(path, other.get(path, ""), inside.get(path))
             shapes[shape_of(row)].append(row)
-    groups = [Group(tuple(rows)) for rows in shapes.values()]
+    groups = [Group(tuple(rows)) for rows in _formless(shapes.values())]
     return sorted(groups, key=lambda g: (-len(g.paths), g.paths)), junk
+
+
+def _formless(found: Iterable[list[tuple[Token, ...]]]) -> list[list[tuple[Token, ...]]]:
+    """The rows of each group, with one group for files of one folder that are told by content and whose names have no form."""
+    alike: dict[object, list[list[tuple[Token, ...]]]] = defaultdict(list)
+    for rows in found:
+        first = rows[0]
+        alike[shape_of((*first[: Group((first,)).name_at], first[-1])) if first[-1].told else first].append(rows)
+    kept: list[list[tuple[Token, ...]]] = []
+    for several in alike.values():
+        if len(several) > _MOST_SHAPES:
+            kept.append(sorted((_of_one_name(row) for rows in several for row in rows), key=lambda row: [t.text for t in row]))
+        else:
+            kept += several
+    return kept
+
+
+def _of_one_name(row: tuple[Token, ...]) -> tuple[Token, ...]:
+    start = Group((row,)).name_at
+    return (*row[:start], Token("".join(token.text for token in row[start:-1]), "id"), row[-1])
 
 
 def merged(groups: Iterable[Group], spans: Mapping[int, tuple[int, int]]) -> Group:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
+import string
 from collections.abc import Callable
 from pathlib import Path
 
@@ -170,6 +172,48 @@ def test_real_instances_without_endings(shared_data: Path, tmp_path: Path) -> No
     found, _, tree = drafted(tmp_path)
     assert found.dicom is not None
     assert images(tree) == {p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*_*")}
+
+
+@pytest.mark.parametrize(
+    ("files", "called"),
+    [
+        (("small.mnc",), "small.mnc"),
+        (("small.mnc",), "scan"),
+        (("minc2_1_scale.mnc",), "minc2_1_scale.mnc"),
+        (("minc2_1_scale.mnc",), "scan"),
+        (("phantom_EPI_asc_CLEAR_2_1.PAR", "phantom_EPI_asc_CLEAR_2_1.REC"), "phantom_EPI_asc_CLEAR_2_1.PAR"),
+    ],
+)
+def test_real_volumes_of_other_formats(shared_data: Path, tmp_path: Path, files: tuple[str, ...], called: str) -> None:
+    for n in range(3):
+        (tmp_path / f"sub-{n:02d}").mkdir()
+        for file in files:
+            shutil.copy(shared_data / "volumes/nibabel" / file, tmp_path / f"sub-{n:02d}" / (called if len(files) == 1 else file))
+    _, _, tree = drafted(tmp_path)
+    assert images(tree) == {f"sub-{n:02d}/{called}" for n in range(3)}
+    assert set(tree.subjects) == {"00", "01", "02"}
+
+
+def test_label_maps_without_endings(tmp_path: Path) -> None:
+    for n in range(3):
+        volume(tmp_path / f"images/c{n}.nii")
+        volume(tmp_path / f"masks/c{n}.nii", ids=(1, 2))
+        for folder in ("images", "masks"):
+            (tmp_path / folder / f"c{n}.nii").rename(tmp_path / folder / f"c{n}")
+    _, spec, tree = drafted(tmp_path)
+    assert pairs(spec, tree) == {(f"images/c{n}", f"masks/c{n}") for n in range(3)}
+
+
+@pytest.mark.parametrize("folder", ["", "P1/"])
+def test_instances_of_names_without_any_form(tmp_path: Path, folder: str) -> None:
+    draw = random.Random(1)
+    want = {folder + "".join(draw.choices(string.ascii_letters + string.digits, k=8)) for _ in range(100)}
+    for n, path in enumerate(sorted(want)):
+        instance(tmp_path / path, "P1", n)
+    (tmp_path / folder / "notes.txt").write_text("x")
+    found, _, tree = drafted(tmp_path)
+    assert found.dicom is not None
+    assert images(tree) == want
 
 
 def test_volumes_of_freesurfer(tmp_path: Path) -> None:
