@@ -15,9 +15,9 @@ from assets.inspect.subjects import word_before
 from assets.inspect.tables import Naming, Table
 
 _MOST_CLASSES = 30
-_CLASS_COLUMNS = words_of(
-    "class label labels diagnosis category type pathology grade classification target quality finding abnormality outcome"
-)
+_CLASS_COLUMNS = words_of("""
+    class label labels diagnosis dx category type pathology grade classification target quality finding abnormality outcome group
+    """)
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,3 +193,22 @@ def test_series_that_few_people_have_are_keyed_by_their_folders(tmp_path: Path) 
     _, _, tree = drafted(tmp_path)
     assert len(images(tree)) == 7
     assert set(tree.subjects) == {"1", "10", "1000"}
+
+
+def test_the_group_of_a_participant_is_a_class(tmp_path: Path) -> None:
+    """BIDS: `participants.tsv`, with more columns than the group."""
+    rows = ["participant_id\tage\tsex\tgroup"]
+    for number in range(1, 7):
+        volume(tmp_path / f"sub-{number:03}/anat/sub-{number:03}_T1w.nii.gz")
+        rows.append(f"sub-{number:03}\t{60 + number}\t{'FM'[number % 2]}\t{('AD', 'CN')[number % 2]}")
+    (tmp_path / "participants.tsv").write_text("\n".join(rows) + "\n")
+    _, spec, tree = drafted(tmp_path)
+    assert told(spec, tree) == {f"{number:03}": ("AD", "CN")[number % 2] for number in range(1, 7)}
+
+
+def test_segmentations_of_freesurfer_are_label_maps(tmp_path: Path) -> None:
+    for number in range(1, 5):
+        volume(tmp_path / f"sub{number:02}/mri/orig.nii.gz")
+        volume(tmp_path / f"sub{number:02}/mri/aseg.nii.gz", ids=(2, 41))
+    found = inspect_folder(tmp_path)
+    assert found.said("task") == "segmentation"
