@@ -123,10 +123,20 @@ class _Reader:
             found = list(self._found(fields))
             if "{" in self.declared.label:
                 found = [{**mark, "label": fill(self.declared.label, fields)} for mark in found]
-        except (TableUnreadableError, ObjectUnusableError, UnknownFieldError) as error:
+        except TableUnreadableError as error:
+            self.findings.append(self._unreadable(error, path))
+            return []
+        except (ObjectUnusableError, UnknownFieldError) as error:
             self.findings.append(finding(Code.OBJECT_UNUSABLE, str(error), file=path))
             return []
         return [row for row in (self._row(mark, path) for mark in found) if row is not None]
+
+    def _unreadable(self, error: TableUnreadableError, path: str) -> Finding:
+        """A table of all images that cannot be read is said once, and is an error, as all objects are lost with it."""
+        if not self.declared.key:
+            return finding(Code.OBJECT_UNUSABLE, str(error), file=path)
+        self._by_key = {}
+        return finding(Code.OBJECT_UNUSABLE, str(error), file=", ".join(self.declared.file), severity=Severity.ERROR)
 
     def _found(self, fields: Mapping[str, str]) -> Iterator[Mark]:
         if self.declared.key:

@@ -71,3 +71,13 @@ def test_every_table_is_told_of_by_itself(tmp_path: Path) -> None:
     rows, findings = found_by(tmp_path, file=["boxes.csv", "more.csv"])
     assert rows.height == 1
     assert [(f.file, f.severity) for f in findings] == [("more.csv", Severity.ERROR)]
+
+
+@pytest.mark.parametrize("table", ["", "name,x,y\n"])
+def test_a_table_that_cannot_be_read_is_one_error_for_all_its_images(table: str, tmp_path: Path) -> None:
+    touch(tmp_path, "img/s1.png", "img/s2.png")
+    if table:
+        (tmp_path / "boxes.csv").write_text(table)
+    rows, findings = found_by(tmp_path)
+    assert rows.is_empty()
+    assert [(f.code, f.severity, f.file) for f in findings] == [(Code.OBJECT_UNUSABLE, Severity.ERROR, "boxes.csv")]
