@@ -17,6 +17,7 @@ from orchestration.automation import follow_subjects, waking
 from orchestration.broken import broken_asset
 from orchestration.download_job import download_job
 from orchestration.jobs import subjects_job
+from orchestration.lost_runs import claiming_executor, lost_runs_sensor
 from orchestration.schedules import nightly_schedule
 from orchestration.sensors import raw_folder_sensor
 from resources.layout import Layout
@@ -48,5 +49,5 @@ def build_definitions(
     jobs.append(download_job({spec.slug: spec for spec in known}, layout, broken))
     assets += [broken_asset(name, error) for name, error in broken.items()]
     if by_subject:
-        sensors.append(follow_subjects())
-    return dg.Definitions(assets=assets, jobs=jobs, schedules=schedules, sensors=sensors, executor=dg.in_process_executor)
+        sensors += [follow_subjects(), lost_runs_sensor()]
+    return dg.Definitions(assets=assets, jobs=jobs, schedules=schedules, sensors=sensors, executor=claiming_executor())

@@ -73,7 +73,7 @@ def test_only_datasets_with_data_have_conditions_to_be_evaluated(tmp_path: Path)
 
 def test_jobs_schedules_and_sensors_exist_by_subject_alone() -> None:
     repository = definitions(by_subject=True).get_repository_def()
-    assert {s.name for s in repository.sensor_defs} == {*(f"{slug}_raw_folder" for slug in SLUGS), "follow_subjects"}
+    assert {s.name for s in repository.sensor_defs} == {*(f"{slug}_raw_folder" for slug in SLUGS), "follow_subjects", "lost_runs"}
     assert {s.name for s in repository.schedule_defs} == {f"{slug}_nightly" for slug in SLUGS}
     assert repository.get_sensor_def("follow_subjects").default_status is dg.DefaultSensorStatus.RUNNING
     whole = definitions(by_subject=False).get_repository_def()
