@@ -57,7 +57,7 @@ class Survey:
         tree: What the raw folder holds.
         manifests: Subject -> what is recorded of it.
         plans: Subject -> what has to be done, for every subject of the raw folder.
-        vanished: Subjects that have products but no raw files any more; none while some folder cannot be listed.
+        vanished: Subjects that have products but no raw files any more; none while a folder or link cannot be looked into.
         rehashed: Content hashes of files that were touched, which no manifest vouches for: (path, size, mtime_ns) -> sha256.
     """
 

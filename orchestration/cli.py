@@ -18,7 +18,8 @@ from orchestration import score
 from orchestration import status as reports
 from orchestration.download import download
 from orchestration.inspect import inspect
-from orchestration.known import refuse, spec_of, warn_of_broken
+from orchestration.known import WRONG, refuse, spec_of, warn_of_broken
+from orchestration.refused import told
 from orchestration.standardize import standardize
 from resources.layout import Layout
 
@@ -34,8 +35,15 @@ app.command()(standardize)
 
 
 def main() -> None:
-    """Run the command."""
-    app()
+    """Run the command; what the file system refuses is one line on standard error and exit code 2."""
+    try:
+        app()
+    except OSError as error:
+        line = told(error)
+        if line is None:
+            raise
+        typer.echo(line, err=True)
+        sys.exit(WRONG)
 
 
 def _dataset(slug: str) -> Dataset:

@@ -44,8 +44,9 @@ class Layout:
 
     @classmethod
     def from_environment(cls) -> Layout:
-        """The root `$MEDFOUNDRY_DATA` names, else `data` in the current folder."""
-        return cls(Path(os.environ.get(DATA_ROOT_VARIABLE) or "data").absolute())
+        """The root `$MEDFOUNDRY_DATA` names, else `data` in the current folder; `~` is the user's home, as in a shell."""
+        named = os.environ.get(DATA_ROOT_VARIABLE) or "data"
+        return cls(Path(os.path.expanduser(named)).absolute())  # noqa: PTH111 - leaves ~nobody as it is, like a shell
 
     def raw(self, slug: str) -> Path:
         """The raw folder of a dataset; never written to."""

@@ -350,7 +350,9 @@ class DatasetStore:
         yield from damages(self.root, list(self.recorded_files()), progress)
 
     def recover(self) -> list[str]:
-        """Remove the staging folders whose process is gone; what another run is working in stays."""
+        """Remove the staging folders whose process is gone; what another run works in stays. Writes nothing if there is none."""
+        if not any(path.is_dir() for path in (self.root / STAGING).glob("*")):
+            return []
         with self._staging_lock():
             dead = list(dead_staging(self.root / STAGING))
             for folder in dead:
@@ -358,14 +360,18 @@ class DatasetStore:
         return [folder.relative_to(self.root).as_posix() for folder in dead]
 
     def clean(self) -> list[str]:
-        """Remove what nothing records: dead staging folders, and files that a crash or a replaced product left behind."""
+        """Remove what nothing records, dead staging folders and leavings of a crash; writes nothing if there is none."""
         removed = self.recover()
-        with self._committing():
-            recorded = {file.path for file in self.recorded_files()} | {manifest_path(s) for s in self.manifests()}
-            unreadable = {path.stem for path in self.damaged_manifests()}
-            found = orphans(self.root, recorded, unreadable)
-            remove(self.root, found)
+        found = self._orphans()  # without the lock, which a read-only disk does not give
+        if found:
+            with self._committing():
+                found = self._orphans()
+                remove(self.root, found)
         return removed + [path.relative_to(self.root).as_posix() for path in found]
+
+    def _orphans(self) -> list[Path]:
+        recorded = {file.path for file in self.recorded_files()} | {manifest_path(s) for s in self.manifests()}
+        return orphans(self.root, recorded, unreadable={path.stem for path in self.damaged_manifests()})
 
 
 def _load(path: Path) -> Manifest | None:

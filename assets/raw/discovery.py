@@ -12,6 +12,7 @@ from assets.junk import copied_from, is_partial_download, junk_reason
 from assets.raw.by_header import Candidate, Name, choose
 from assets.raw.claims import Claim, Claims
 from assets.raw.headers import Headers, asked_of_headers
+from assets.raw.hidden import is_hidden, why_indifferent
 from assets.raw.identities import Identities
 from assets.raw.listing import compare_listing
 from assets.raw.rows import rows_in
@@ -23,6 +24,9 @@ from resources.findings import BadInputError, Code, Finding, finding
 
 _MANY_FILES, _MOST_FOLDERS = 5, 40
 """A misnamed release would drown everything else that is said about it: more unclaimed files, or folders, are counted."""
+
+_NOT_KNOWN = "what it holds is not known, and no subject is taken for removed while it is so"
+_ADVICE = "mount the disk, mend the link or its permissions, or remove it"
 
 
 class RawDataMissingError(Exception):
@@ -51,47 +55,64 @@ def discover(spec: DatasetSpec, root: Path, headers: Path | None = None) -> RawT
         sorter.leave_link(path, status)
     for error in unlisted:
         folder = Path(error.filename).relative_to(root).as_posix()
-        detail = f"the folder cannot be listed: {error.strerror}; what it holds is not known"
+        detail = f"the folder cannot be listed: {error.strerror}; {_NOT_KNOWN}"
         sorter.findings.append(finding(Code.UNREADABLE, detail, file=folder))
     tree = sorter.tree()
     if not tree.subjects:
         raise RawDataMissingError(
             f"{root} holds {len(tree.files)} files, but none matches the layout of {spec.slug}: expected paths such as "
-            f"{', '.join(_examples(spec))} with subject {spec.layout.subject}"
+            f"{', '.join(_examples(spec))} with subject {spec.layout.subject}{_what_is_hidden(tree)}"
         )
     return tree
+
+
+def _what_is_hidden(tree: RawTree) -> str:
+    """What may hold the subjects that are not found."""
+    first = next((f for f in tree.findings if f.code is Code.UNREADABLE), None)
+    return f". Not all of it can be looked at: {first.file}: {first.detail}" if first else ""
 
 
 def _what_to_download(spec: DatasetSpec, root: Path) -> str:
     sources = "; ".join(f"{s.kind} {s.id}" + (f" ({s.note})" if s.note else "") for s in spec.sources)
     example = next(_examples(spec))
     return (
-        f"there are no raw data for {spec.slug}: {root} is missing or empty. Get {spec.name} {spec.version} from {sources} "
+        f"there are no raw data for {spec.slug}: {root} is {_state(root)}. Get {spec.name} {spec.version} from {sources} "
         f"(licence {spec.licence}, access {spec.access}) and put it there, so that images lie at {root}/{example}. "
         "To try the product on made-up data, run `make demo`, which makes a synthetic KiTS23."
     )
+
+
+def _state(root: Path) -> str:
+    leads_nowhere = root.is_symlink() and not root.exists()
+    return f"a link to {root.readlink()}, which is not there: mount the disk or mend it" if leads_nowhere else "missing or empty"
 
 
 def _examples(spec: DatasetSpec) -> Iterator[str]:
     return (pattern for series in spec.layout.series.values() for pattern in series.patterns)
 
 
-def _unclaimed(files: Sequence[FileEntry]) -> Iterator[Finding]:
-    """One finding per file, or per folder where there are many; the ledger has them all."""
+def _unplaced(files: Sequence[FileEntry], code: Code, what: str) -> Iterator[Finding]:
+    """One finding per file, or per folder where there are many; the ledger has them all.
+
+    Args:
+        files: The files.
+        code: Of the findings.
+        what: What is said of those that are only counted.
+    """
     folders: dict[str, list[FileEntry]] = {}
     for file in files:
         folders.setdefault(Path(file.path).parent.as_posix(), []).append(file)
     for number, (folder, inside) in enumerate(folders.items()):
         if number == _MOST_FOLDERS:
             rest = sum(len(f) for f in list(folders.values())[number:])
-            detail = f"{rest} more files in {len(folders) - number} more folders are claimed by no pattern; see the ledger"
-            yield finding(Code.UNCLAIMED_FILE, detail)
+            detail = f"{rest} more files in {len(folders) - number} more folders {what}; see the ledger"
+            yield finding(code, detail)
             return
         if len(inside) > _MANY_FILES:
             shown = ", ".join(Path(f.path).name for f in inside[:3])
-            yield finding(Code.UNCLAIMED_FILE, f"{len(inside)} files, such as {shown}: {inside[0].reason}", file=folder)
+            yield finding(code, f"{len(inside)} files, such as {shown}: {inside[0].reason}", file=folder)
         else:
-            yield from (finding(Code.UNCLAIMED_FILE, f.reason, file=f.path) for f in inside)
+            yield from (finding(code, f.reason, file=f.path) for f in inside)
 
 
 def _size_and_time(status: os.stat_result | OSError) -> tuple[int, int]:
@@ -109,6 +130,7 @@ class _Sorter:
     findings: list[Finding] = field(default_factory=list)
     subjects: dict[str, SubjectFiles] = field(default_factory=dict)
     synthetic: bool = False
+    hidden: set[str] = field(default_factory=set)
     companions: dict[str, list[str]] = field(default_factory=dict)
     pools: dict[tuple[str, str, str], list[tuple[FileEntry, dict[Name, Claim]]]] = field(default_factory=dict)
 
@@ -149,14 +171,27 @@ class _Sorter:
         by_header: dict[Name, Claim] = {(c.role, c.name): c for c in claims if (c.role, c.name) in self.claims.by_header}
         by_name = [c for c in claims if (c.role, c.name) not in by_header]
         fitting, unfit = self.headers.fitting(by_name, path, size, mtime)
-        if fitting or (by_header and isinstance(status, OSError)):
+        left = junk_reason(path) or self.claims.why_ignored(path)
+        if fitting or (by_header and left is None and isinstance(status, OSError)):
             self._claim(fitting or [next(iter(by_header.values()))], path, size, mtime, status)
-        elif by_header and junk_reason(path) is None and self.claims.why_ignored(path) is None:
+        elif by_header and left is None:
             first = next(iter(by_header.values()))
             pool = self.pools.setdefault((first.subject, first.scan or ONLY_SCAN, first.root or ""), [])
             pool.append((FileEntry(path, size, mtime, "unclaimed"), by_header))
+        elif isinstance(status, OSError) and is_hidden(status):
+            self._leave_hidden(path, status)
         else:
             self._set_aside(path, size, mtime, unfit)
+
+    def _leave_hidden(self, path: str, status: OSError) -> None:
+        """List a name that nothing claims and behind which nothing can be seen: there may be a subject's folder."""
+        reason = why_indifferent(self.claims, path)
+        if reason is not None:
+            self.files[path] = FileEntry(path, 0, 0, "ignored", reason=reason)
+            return
+        self.hidden.add(path)
+        detail = f"cannot be looked at: {status.strerror}; {_NOT_KNOWN}; {_ADVICE}"
+        self.files[path] = FileEntry(path, 0, 0, "unclaimed", reason=detail)
 
     def _claim(self, claims: Sequence[Claim], path: str, size: int, mtime: int, status: os.stat_result | OSError) -> None:
         for number, claim in enumerate(claims):
@@ -220,7 +255,11 @@ class _Sorter:
         self._claim_companions()
         subjects = dict(self._settled())
         self._supersede_lines(subjects)
-        self.findings += _unclaimed([f for f in self.files.values() if f.state == "unclaimed"])
+        unplaced = [f for f in self.files.values() if f.state == "unclaimed"]
+        hidden = [f for f in unplaced if f.path in self.hidden]
+        self.findings += _unplaced(hidden, Code.UNREADABLE, "cannot be looked at")
+        unclaimed = [f for f in unplaced if f.path not in self.hidden]
+        self.findings += _unplaced(unclaimed, Code.UNCLAIMED_FILE, "are claimed by no pattern")
         if self.synthetic:
             detail = "the raw data are made up (phantoms); nothing clinical can be learned from this dataset"
             self.findings.append(finding(Code.SYNTHETIC, detail, file=SYNTHETIC_MARKER))
@@ -250,6 +289,7 @@ class _Sorter:
                 of_subject.setdefault(entry.subject, []).append(path)
         for name in sorted(self.subjects, key=natural_key):
             gathered = self.subjects[name]
+            has_scans = bool(gathered.scans)
             replaced = dict(gathered.settle(self.spec))
             for path, reason in replaced.items():
                 self._ignore(path, reason)
@@ -264,6 +304,8 @@ class _Sorter:
                 used = tuple(self.files[f.path] for f in used)
                 yield name, RawSubject(name, scans, used, tuple(gathered.findings))
             else:
+                if not has_scans:
+                    self.findings += [f for f in gathered.findings if f.code is Code.UNREADABLE]
                 for entry in used:
                     self._ignore(entry.path, "its subject has no scan that is used")
 

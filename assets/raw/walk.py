@@ -28,16 +28,27 @@ def walk(
 
 
 def _entry(path: Path, root: Path, *, follow: bool = True) -> tuple[str, os.stat_result | OSError]:
-    """What a file is called, and its status or that of the link."""
+    """What a file is called, and its status or that of the link; why there is none also says where a link leads."""
+    name = path.relative_to(root).as_posix()
     try:
         status: os.stat_result | OSError = path.stat(follow_symlinks=follow)
     except OSError as error:
-        status = error
-    shown = path.relative_to(root).as_posix()
-    if not _is_text(shown):
-        shown = os.fsencode(shown).decode("utf-8", "backslashreplace")
+        return _as_text(name), _with_target(error, path)
+    if not _is_text(name):
         status = OSError(errno.EILSEQ, "the name is not valid UTF-8; rename the file")
-    return shown, status
+    return _as_text(name), status
+
+
+def _with_target(error: OSError, path: Path) -> OSError:
+    try:
+        target = os.fspath(path.readlink())
+    except OSError:
+        return error
+    return OSError(error.errno, f"it is a link to {_as_text(target)}: {error.strerror}")
+
+
+def _as_text(name: str) -> str:
+    return name if _is_text(name) else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _is_text(name: str) -> bool:

@@ -212,9 +212,70 @@ def test_a_broken_link_and_a_link_to_itself_are_unreadable_files_of_their_subjec
     assert states(tree)["dataset/case_00002/imaging.nii.gz"] == "used"
 
 
-def test_a_broken_link_that_nobody_claims_is_unclaimed(root: Path) -> None:
-    (root / "dangling").symlink_to("nowhere")
-    assert states(discover(KITS, root))["dangling"] == "unclaimed"
+def test_a_broken_link_to_a_file_of_a_subject_says_where_it_leads_and_its_siblings_go_on(root: Path) -> None:
+    image = root / "dataset/case_00002/imaging.nii.gz"
+    image.unlink()
+    image.symlink_to("/mnt/usbdisk/imaging.nii.gz")
+    tree = discover(KITS, root)
+    (found,) = tree.subjects["case_00002"].findings
+    assert (found.code, found.severity) == (Code.UNREADABLE, Severity.ERROR)
+    assert "a link to /mnt/usbdisk/imaging.nii.gz: No such file" in found.detail
+    assert tree.subjects["case_00010"].findings == ()
+
+
+@pytest.mark.parametrize("name", ["dataset/case_00007", "dataset/case_00007/more", "dangling", "extra/imaging (1).nii.gz"])
+def test_a_link_that_leads_nowhere_is_unreadable_and_in_the_ledger(root: Path, name: str) -> None:
+    (root / name).parent.mkdir(exist_ok=True)
+    (root / name).symlink_to("/mnt/usbdisk/lost")
+    tree = discover(KITS, root)
+    (found,) = tree.findings
+    assert (found.code, found.file) == (Code.UNREADABLE, name)
+    assert "a link to /mnt/usbdisk/lost: No such file" in found.detail
+    assert "no subject is taken for removed" in found.detail
+    assert states(tree)[name] == "unclaimed"
+    assert len(tree.files) == 5
+
+
+def test_a_subject_folder_that_links_to_itself_is_unreadable(root: Path) -> None:
+    (root / "dataset/case_00007").symlink_to("case_00007")
+    assert codes(discover(KITS, root)) == [(Code.UNREADABLE, "dataset/case_00007")]
+
+
+def test_many_links_that_lead_nowhere_are_counted_by_folder(root: Path) -> None:
+    for number in range(20, 50):
+        (root / f"dataset/case_{number:05d}").symlink_to("/mnt/usbdisk")
+    tree = discover(KITS, root)
+    (found,) = tree.findings
+    assert (found.code, found.file) == (Code.UNREADABLE, "dataset")
+    assert found.detail.startswith("30 files, such as case_00020, case_00021, case_00022: cannot be looked at")
+    assert len(tree.files) == 34
+
+
+@pytest.mark.parametrize("name", ["notes", "test", "test/a.nii", "a/list.csv", "README.md", ".DS_Store", "__MACOSX", ".git"])
+def test_a_link_that_leads_nowhere_where_the_spec_or_anyone_ignores_it_is_no_finding(tmp_path: Path, name: str) -> None:
+    ignore = {"test/**": "no labels", "notes": "of the authors", "**/*.csv": "lists"}
+    put(tmp_path, "train/s1/ct.nii")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).symlink_to("/mnt/usbdisk/lost")
+    tree = discover(spec_of({"subject": r"[^/]+", "series": {"ct": "train/{subject}/ct.nii"}, "ignore": ignore}), tmp_path)
+    assert tree.findings == ()
+    assert states(tree)[name] == "ignored"
+
+
+def test_a_spec_that_ignores_all_the_rest_does_not_ignore_the_folder_of_a_subject(tmp_path: Path) -> None:
+    put(tmp_path, "train/s1/ct.nii")
+    for name in ("train/s2", "other"):
+        (tmp_path / name).symlink_to("/mnt/usbdisk/lost")
+    layout = {"subject": r"s\d", "series": {"ct": "train/{subject}/ct.nii"}, "ignore": {"**": "all the rest"}}
+    assert codes(discover(spec_of(layout), tmp_path)) == [(Code.UNREADABLE, "train/s2")]
+
+
+def test_where_every_subject_lies_behind_a_link_that_leads_nowhere_the_refusal_names_it(tmp_path: Path) -> None:
+    (tmp_path / "dataset").symlink_to("/mnt/usbdisk/dataset")
+    with pytest.raises(RawDataMissingError, match=r"dataset: cannot be looked at: it is a link to /mnt/usbdisk/dataset"):
+        discover(KITS, tmp_path)
+    with pytest.raises(RawDataMissingError, match="is a link to /mnt/usbdisk/dataset, which is not there"):
+        discover(KITS, tmp_path / "dataset")
 
 
 def test_names_that_are_no_text_are_files_too(root: Path) -> None:

@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from assets.dataset import survey
+from resources.findings import Code
 from tests.data_makers import kits23
 from tests.orchestration.conftest import SHAPE
 from tests.orchestration.world import World, altered, catalog_spec, changed, computed, copied, failed_checks, reasons
@@ -308,6 +309,40 @@ def test_nothing_is_withdrawn_while_a_folder_cannot_be_listed(world: World, monk
     assert found.vanished == ()
     world.run()
     assert {p for p in before if "case_00002" in p} <= set(world.files())
+
+
+@pytest.mark.parametrize("lost", ["case_00002", "case_00002/imaging.nii.gz"])
+def test_a_link_to_a_disk_that_is_gone_withdraws_nobody_and_is_made_good_when_it_is_back(world: World, lost: str) -> None:
+    before, path, disk = world.files(), world.subjects / lost, world.root / "disk"
+    path.rename(disk)
+    path.symlink_to(disk)
+    world.run()
+    away = disk.rename(world.root / "elsewhere")
+    found = survey(world.dataset)
+    assert found.vanished == ()
+    result = world.run()
+    manifest = world.dataset.store.manifest("case_00002")
+    assert manifest is not None
+    if lost == "case_00002":
+        assert not result.success
+        assert [(f.code, f.file) for f in found.tree.findings] == [(Code.UNREADABLE, "dataset/case_00002")]
+        assert {p for p in before if lost in p} <= set(world.files())
+    else:
+        assert [f.code for f in manifest.findings] == [Code.UNREADABLE]
+    assert {p for p in before if "case_00001" in p} <= set(world.files())
+    assert world.dataset.store.read_table("raw").height == len(found.tree.files)
+    away.rename(disk)
+    assert world.run().success
+    assert set(world.files()) == set(before)
+
+
+def test_a_subject_whose_folder_is_gone_is_withdrawn_once_nothing_is_hidden(world: World) -> None:
+    shutil.rmtree(world.subjects / "case_00002")
+    link = world.subjects / "case_00009"
+    link.symlink_to("/mnt/usbdisk/case_00009")
+    assert survey(world.dataset).vanished == ()
+    link.unlink()
+    assert survey(world.dataset).vanished == ("case_00002",)
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 from resources.findings import Code, finding
-from resources.layout import labels_path, scan_path, series_path
+from resources.layout import Layout, labels_path, scan_path, series_path
 from resources.manifest import FindingRecord, Manifest, StepRecord
 from resources.ome_zarr import StoreDamagedError
 from resources.store import DatasetStore, NotPublishedError, PublishConflictError, parquet_bytes
@@ -180,6 +182,29 @@ def test_clean_removes_what_nothing_records_and_nothing_else(store: DatasetStore
     assert not (store.root / "volumes" / "lost").exists()
     assert not (store.root / "previews").exists()
     assert store.clean() == []
+
+
+def test_clean_writes_nothing_where_there_is_nothing_to_remove(
+    store: DatasetStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(store, "s", 1)
+    shutil.rmtree(store.root / ".staging")
+    opened = Path.open
+
+    def read_only(path: Path, mode: str = "r", **more: Any) -> Any:
+        if set(mode) & set("wax+"):
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+        return opened(path, mode, **more)
+
+    monkeypatch.setattr(Path, "open", read_only)
+    before = sorted(store.root.rglob("*"))
+    assert store.clean() == []
+    assert sorted(store.root.rglob("*")) == before
+    assert DatasetStore(Layout(tmp_path / "none"), "s").clean() == []
+    assert not (tmp_path / "none").exists()
+    (store.root / "boxes" / "lost.parquet").touch()
+    with pytest.raises(OSError, match="Read-only"):
+        store.clean()
 
 
 def test_a_folder_that_was_changed_is_damage_and_is_not_served(store: DatasetStore) -> None:

@@ -55,6 +55,9 @@ def test_paths_stay_inside_the_products_folder(subject: str, scan: str) -> None:
 def test_the_root_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MEDFOUNDRY_DATA", str(tmp_path / "elsewhere"))
     assert Layout.from_environment().raw("kits23") == tmp_path / "elsewhere" / "raw" / "kits23"
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEDFOUNDRY_DATA", "~/x")
+    assert Layout.from_environment().root == tmp_path / "home" / "x"
     monkeypatch.delenv("MEDFOUNDRY_DATA")
     monkeypatch.chdir(tmp_path)
     assert Layout.from_environment().products("kits23") == tmp_path / "data" / "products" / "kits23"
