@@ -325,7 +325,7 @@ def test_a_link_to_a_disk_that_is_gone_withdraws_nobody_and_is_made_good_when_it
     assert manifest is not None
     if lost == "case_00002":
         assert not result.success
-        assert [(f.code, f.file) for f in found.tree.findings] == [(Code.UNREADABLE, "dataset/case_00002")]
+        assert (Code.UNREADABLE, "dataset/case_00002") in [(f.code, f.file) for f in found.tree.findings]
         assert {p for p in before if lost in p} <= set(world.files())
     else:
         assert [f.code for f in manifest.findings] == [Code.UNREADABLE]
