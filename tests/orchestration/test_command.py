@@ -140,3 +140,21 @@ def test_after_kills_at_any_moment_a_rerun_makes_what_an_undisturbed_run_makes(r
     assert products(hurt) == products(calm)
     staging = hurt / "data" / "products" / "kits23" / ".staging"
     assert not [p for p in staging.iterdir() if p.is_dir()]
+
+
+def test_the_run_of_a_killed_command_is_failed_by_the_next_command(
+    raw: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place(raw, folder)
+    assert kill_after(folder, 0.2)
+    with event_log(folder, monkeypatch) as log:
+        [killed] = log.get_runs()
+        assert killed.status is dg.DagsterRunStatus.STARTED
+    rerun = command(folder)
+    assert rerun.returncode == 0, rerun.stderr
+    with event_log(folder, monkeypatch) as log:
+        states = {run.run_id: run.status for run in log.get_runs()}
+        said = [e.dagster_event.message for e in log.all_logs(killed.run_id) if e.dagster_event and e.dagster_event.is_failure]
+    assert states.pop(killed.run_id) is dg.DagsterRunStatus.FAILURE
+    assert list(states.values()) == [dg.DagsterRunStatus.SUCCESS]
+    assert "is gone without a word" in str(said)
