@@ -113,10 +113,14 @@ def _sync_partitions(context: dg.AssetExecutionContext, found: Survey, partition
     if new:
         context.instance.add_dynamic_partitions(name, new)
     for subject in found.vanished:
-        context.log.warning(f"{subject} has no raw files any more; its products are withdrawn")
-        found.dataset.store.withdraw(subject)
+        _withdraw(context, found, subject)
     for subject in sorted(known - set(found.tree.subjects)):
         context.instance.delete_dynamic_partition(name, subject)
+
+
+def _withdraw(context: dg.AssetExecutionContext, found: Survey, subject: str) -> None:
+    context.log.warning(f"{subject} has no raw files any more; its products are withdrawn")
+    found.dataset.store.withdraw(subject)
 
 
 def _subject_assets(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsDefinition | None) -> dg.AssetsDefinition:
@@ -157,7 +161,7 @@ def _subject_assets(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartit
         selected = [s for s in steps if dg.AssetKey([spec.slug, s]) in context.selected_asset_keys]
         only = tuple(context.partition_keys) if context.has_partition_key or context.has_partition_key_range else None
         found = _survey(dataset, only)
-        _require_raw(found, only)
+        present = _with_raw_files(context, found, only) if only is not None else None
         run = _SubjectRun(context, found, selected, gates)
         outcomes: list[Outcome] = []
         try:
@@ -166,15 +170,25 @@ def _subject_assets(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartit
         except BuildFailedError as error:
             yield from run.what_was_done(outcomes)
             raise dg.Failure(str(error), allow_retries=False) from error
-        yield from run.finish_keyed(only, outcomes) if only is not None else run.finish_whole(outcomes)
+        if present is None:
+            yield from run.finish_whole(outcomes)
+        else:
+            yield from run.finish_keyed(present, outcomes, every=present == only)
 
     return subjects
 
 
-def _require_raw(found: Survey, only: Sequence[str] | None) -> None:
-    missing = [subject for subject in only or () if subject not in found.tree.subjects]
-    if missing:
-        raise dg.Failure(f"no raw files for {', '.join(missing)} under {found.tree.root}", allow_retries=False)
+def _with_raw_files(context: dg.AssetExecutionContext, found: Survey, only: tuple[str, ...]) -> tuple[str, ...]:
+    """The partitions that can be computed; the others do not stop them, and are withdrawn if their raw files are gone."""
+    present = tuple(subject for subject in only if subject in found.tree.subjects)
+    if not present:
+        raise dg.Failure(f"no raw files for {', '.join(only)} under {found.tree.root}", allow_retries=False)
+    for subject in only:
+        if subject in found.vanished:
+            _withdraw(context, found, subject)
+        elif subject not in present:
+            context.log.warning(f"no raw files for {subject} under {found.tree.root}; it is left out")
+    return present
 
 
 @dataclass
@@ -214,12 +228,15 @@ class _SubjectRun:
         now = {subject: self.survey.manifests.get(subject) for subject in self.survey.plans}
         return now | {o.subject: o.manifest for o in outcomes}
 
-    def finish_keyed(self, only: Sequence[str], outcomes: Sequence["Outcome"]) -> Iterator[Any]:
-        """Report a run for given partitions: good ones are materialized, and a bad one makes the run fail."""
+    def finish_keyed(self, only: Sequence[str], outcomes: Sequence["Outcome"], *, every: bool) -> Iterator[Any]:
+        """Report a run for given partitions: good ones are materialized, and a bad one makes the run fail.
+
+        Where they are not `every` partition of the run, each has an event of its own: a result would speak for all of them.
+        """
         manifests, slug = self._manifests(outcomes), self.survey.dataset.spec.slug
         built = {o.subject: o for o in outcomes}
         bad = [s for s in only if manifests[s].state == "quarantined"]
-        if not bad:
+        if every and not bad:
             for step in self.selected:
                 for subject in only:
                     self._describe(step, subject, manifests[subject], built.get(subject))
@@ -233,6 +250,8 @@ class _SubjectRun:
                     yield self._failed_check(step, subject, manifests[subject])
                 else:
                     yield self._materialization(step, subject, manifests[subject], built.get(subject))
+        if not bad:
+            return
         details = {s: "; ".join(str(e.finding()) for e in manifests[s].errors()) for s in bad}
         text = "\n".join(f"{subject}: {detail}" for subject, detail in details.items())
         raise dg.Failure(f"{len(bad)} of {len(only)} subjects are quarantined\n{text}", metadata=details, allow_retries=False)

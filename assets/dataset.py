@@ -129,10 +129,14 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
             partial(dataset.store.is_intact, manifest) if manifest else lambda _: False,
             synthetic=tree.synthetic,
         )
-    hidden = any(f.code is Code.UNREADABLE for f in tree.findings)
-    vanished = () if hidden else tuple(sorted(set(manifests) - set(tree.subjects)))
     rehashed |= {mark: content for mark, content in fingerprints.known.items() if mark not in vouched}
-    return Survey(dataset, tree, manifests, plans, vanished, rehashed)
+    return Survey(dataset, tree, manifests, plans, vanished(tree, manifests), rehashed)
+
+
+def vanished(tree: RawTree, manifests: Mapping[str, Manifest]) -> tuple[str, ...]:
+    """Subjects that have products but no raw files any more; none while some folder cannot be listed."""
+    hidden = any(f.code is Code.UNREADABLE for f in tree.findings)
+    return () if hidden else tuple(sorted(set(manifests) - set(tree.subjects)))
 
 
 def _recorded_hashes(dataset: Dataset) -> dict[tuple[str, int, int], str]:

@@ -105,16 +105,16 @@ def why(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is stale and why; exit code 1 when something is."""
+    """Say what is stale and why, and whose raw files are gone; exit code 1 when something is to be done."""
     dataset = _dataset(slug)
     try:
-        found = survey(dataset, (subject,) if subject else None)
+        found = survey(dataset, (subject,) if subject is not None else None)
     except RawDataMissingError as error:
         _stop(str(error))
         return
-    if subject and subject not in found.plans:
+    content = reports.why(found, subject)
+    if subject is not None and not content:
         _stop(f"{slug} has no subject {subject!r} under {found.tree.root}", 2)
-    content = reports.why(found, everything=subject is not None)
     if subject is None:
         content += reports.why_dataset(dataset)
     _print(content, reports.why_lines(content), as_json=as_json)

@@ -12,12 +12,21 @@ AssetJob = UnresolvedAssetJobDefinition
 """What `define_asset_job` returns; Dagster does not export its name."""
 
 
+def subjects_job_name(spec: DatasetSpec) -> str:
+    """The name of the job below."""
+    return f"{spec.slug}_subjects_job"
+
+
+def subject_keys(spec: DatasetSpec) -> list[dg.AssetKey]:
+    """The keys of the per-subject steps."""
+    return [dg.AssetKey([spec.slug, step]) for step in subject_steps(spec)]
+
+
 def subjects_job(spec: DatasetSpec) -> AssetJob:
-    """All per-subject steps of a dataset; index and splits follow by automation."""
-    selection = dg.AssetSelection.assets(*([spec.slug, step] for step in subject_steps(spec)))
+    """The raw folder and all per-subject steps of a dataset; index and splits follow by automation."""
     return dg.define_asset_job(
-        f"{spec.slug}_subjects_job",
-        selection,
-        description=f"Compute what is new or changed among the subjects of {spec.name}.",
+        subjects_job_name(spec),
+        dg.AssetSelection.assets([spec.slug], *subject_keys(spec)),
+        description=f"Compute what is new or changed among the subjects of {spec.name}; withdraw those without raw files.",
         tags={"dataset": spec.slug},
     )

@@ -9,12 +9,14 @@ from typing import Any
 import polars as pl
 
 from assets.counts import counts
-from assets.dataset import Dataset, Survey
+from assets.dataset import Dataset, Survey, vanished
 from assets.index import NotReadyError, index_key, index_tables, make_splits, require_gate, splits_key
 from assets.mds.state import FailedAttempt, records_state
+from assets.raw import RawDataMissingError
 from assets.spec_mds import Mds
 from assets.tables import BOXES
 from resources.findings import Severity
+from resources.manifest import Manifest
 from resources.ome_zarr import StoreDamagedError
 from resources.store import DatasetRecord, NotPublishedError
 
@@ -37,6 +39,7 @@ def status(dataset: Dataset) -> dict[str, Any]:
             "expected": spec.expect.subjects,
             "published": sum(m.state == "published" for m in manifests.values()),
             "quarantined": len(quarantined),
+            "vanished": len(_vanished(dataset, manifests)),
         },
         "quarantined": quarantined,
         "rows": {name: table["rows"] for name, table in sorted(record.tables.items())},
@@ -47,6 +50,14 @@ def status(dataset: Dataset) -> dict[str, Any]:
         "findings": record.facts.get("findings", []),
         "finding_counts": _finding_counts(dataset),
     }
+
+
+def _vanished(dataset: Dataset, manifests: Mapping[str, Manifest]) -> tuple[str, ...]:
+    """Subjects whose raw files are gone; a raw folder that is missing as a whole withdraws nobody."""
+    try:
+        return vanished(dataset.discover(), manifests) if manifests else ()
+    except RawDataMissingError:
+        return ()
 
 
 def _splits(dataset: Dataset) -> dict[str, Any]:
@@ -117,6 +128,9 @@ def status_lines(content: Mapping[str, Any]) -> Iterator[str]:
         f"subjects: {subjects['published']} published, {subjects['quarantined']} quarantined; "
         f"the full release has {subjects['expected'] or 'an unstated number'}"
     )
+    if subjects["vanished"]:
+        said = f"raw files of {subjects['vanished']} of them are gone; the next run withdraws them"
+        yield f"  {said}; `medfoundry why {content['dataset']}` names them"
     for subject, errors in content["quarantined"].items():
         yield f"  quarantined {subject}: {'; '.join(errors)}"
     for name, rows in content["rows"].items():
@@ -161,12 +175,17 @@ def _gate_lines(gate: Mapping[str, Any] | None) -> Iterator[str]:
             yield f"  {check['severity']}: {check['detail']}"
 
 
-def why(found: Survey, *, everything: bool) -> list[dict[str, Any]]:
-    """For every subject that was planned, or for the stale ones alone: step -> reason."""
+def why(found: Survey, subject: str | None = None) -> list[dict[str, Any]]:
+    """For the subject, or for all that are not as they should be: step -> reason; of a vanished one the step is `raw`.
+
+    Nothing where the subject has neither raw files nor products.
+    """
+    reasons = {plan.subject: dict(plan.stale) for plan in found.plans.values()}
+    reasons |= {gone: {"raw": "raw files are gone; the next run withdraws it"} for gone in found.vanished}
     return [
-        {"subject": plan.subject, "state": _state(found, plan.subject), "stale": dict(plan.stale)}
-        for plan in found.plans.values()
-        if plan.stale or everything
+        {"subject": name, "state": _state(found, name), "stale": stale}
+        for name, stale in reasons.items()
+        if (stale if subject is None else name == subject)
     ]
 
 

@@ -1,20 +1,28 @@
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Callable, Sequence
 
 import dagster as dg
 import pytest
 from dagster._core.definitions.repository_definition import RepositoryDefinition
 
+from assets.dataset import Dataset, Survey, survey
+from assets.raw import RawDataMissingError
 from orchestration.build import build_definitions
 from resources.layout import Layout
 from tests.data_makers import kits23
 from tests.orchestration.conftest import SHAPE
-from tests.orchestration.world import RANGE_END, RANGE_START, World, altered, changed, failed_checks, reasons
+from tests.orchestration.world import RANGE_END, RANGE_START, World, altered, changed, failed_checks, hide, reasons
 
 STEPS = ("volumes", "boxes", "mask_sizes", "lesion_sizes")
 CASES = [f"case_0000{n}" for n in range(4)]
 Ask = Callable[[World], Sequence[dg.RunRequest]]
+
+
+def refuse_to_survey(dataset: Dataset, _only: object = None) -> Survey:
+    raise RawDataMissingError(f"no disk for {dataset.spec.slug}")
 
 
 def published(world: World) -> list[str]:
@@ -104,6 +112,52 @@ def test_a_partition_without_raw_files_fails_and_is_named(fresh: World) -> None:
     assert "no raw files for case_00099" in reasons(result)
 
 
+def test_in_a_range_a_subject_without_raw_files_is_withdrawn_and_its_siblings_land(world: World) -> None:
+    world.register(*CASES, "case_00099")
+    world.rewrite_mask("case_00001")
+    world.rewrite_mask("case_00003")
+    shutil.rmtree(world.subjects / "case_00002")
+    result = world.run(*STEPS, through=("case_00001", "case_00099"))
+    assert result.success, reasons(result)
+    left = ["case_00001", "case_00003"]
+    assert all(world.logged(step) == set(left) for step in STEPS)
+    assert published(world) == ["case_00000", *left]
+    assert not [path for path in world.files() if "case_00002" in path]
+    assert survey(world.dataset).stale == []
+
+
+def test_in_a_range_a_bad_subject_fails_and_a_vanished_one_is_withdrawn_beside_it(world: World) -> None:
+    world.register(*CASES)
+    world.truncate_image("case_00001")
+    shutil.rmtree(world.subjects / "case_00002")
+    result = world.run(*STEPS, through=("case_00000", "case_00003"))
+    assert not result.success
+    assert "1 of 3 subjects are quarantined" in reasons(result)
+    assert all(world.logged(step) == {"case_00000", "case_00003"} for step in STEPS)
+    assert published(world) == ["case_00000", "case_00001", "case_00003"]
+
+
+def test_a_partition_whose_raw_files_are_gone_fails_alone_and_keeps_its_products(world: World) -> None:
+    world.register(*CASES)
+    shutil.rmtree(world.subjects / "case_00002")
+    before = world.files()
+    result = world.run(*STEPS, partition="case_00002")
+    assert not result.success
+    assert "no raw files for case_00002" in reasons(result)
+    assert world.files() == before
+
+
+def test_in_a_range_a_subject_that_cannot_be_listed_is_left_as_it_is(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.register(*CASES)
+    world.rewrite_mask("case_00001")
+    hide(monkeypatch, world.subjects / "case_00002")
+    before = world.files()
+    result = world.run(*STEPS, through=("case_00001", "case_00003"))
+    assert result.success, reasons(result)
+    assert all(world.logged(step) == {"case_00001", "case_00003"} for step in STEPS)
+    assert not [path for path in changed(before, world.files()) if "case_00002" in path]
+
+
 def test_in_a_range_with_a_bad_subject_the_others_land_and_are_logged(fresh: World) -> None:
     fresh.register(*CASES)
     fresh.truncate_image("case_00001")
@@ -143,8 +197,11 @@ def stretches(requests: Sequence[dg.RunRequest]) -> list[tuple[str, str]]:
 
 
 def run_requested(world: World, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
-    """Run the job as the daemon would, with the tags of the request."""
-    return world.run(*STEPS, tags={k: request.tags[k] for k in (RANGE_START, RANGE_END)})
+    """Run the job as the daemon would, with the tags and the selection of the request."""
+    job = repository(world).get_job("kits23_subjects_job")
+    return job.execute_in_process(
+        instance=world.instance, tags=request.tags, asset_selection=request.asset_selection, raise_on_error=False
+    )
 
 
 @pytest.fixture(params=["sensor", "schedule"])
@@ -186,6 +243,79 @@ def test_a_quarantined_subject_is_not_asked_for_until_its_file_changes(world: Wo
     assert list(sensor_requests(world)) == []
     world.truncate_image("case_00001")
     assert stretches(sensor_requests(world)) == [("case_00001", "case_00001")]
+
+
+def test_the_withdrawal_of_a_vanished_subject_is_asked_for_beside_what_changed(on_disk: World, ask: Ask) -> None:
+    assert on_disk.run().success
+    on_disk.rewrite_mask("case_00001")
+    on_disk.rewrite_mask("case_00003")
+    shutil.rmtree(on_disk.subjects / "case_00002")
+    withdrawal, computation = ask(on_disk)
+    assert withdrawal.asset_selection == [dg.AssetKey("kits23")]
+    assert stretches([computation]) == [("case_00001", "case_00003")]
+    for request in (computation, withdrawal):
+        result = run_requested(on_disk, request)
+        assert result.success, reasons(result)
+    left = ["case_00000", "case_00001", "case_00003"]
+    assert published(on_disk) == on_disk.partitions() == left
+    assert list(ask(on_disk)) == []
+
+
+def test_after_a_withdrawal_that_was_asked_for_index_and_splits_are_without_the_subject(on_disk: World, ask: Ask) -> None:
+    definitions = build_definitions([on_disk.spec], Layout(on_disk.root), by_subject=True)
+    assert on_disk.run().success
+    first = dg.evaluate_automation_conditions(definitions, instance=on_disk.instance)
+    shutil.rmtree(on_disk.subjects / "case_00002")
+    (request,) = ask(on_disk)
+    assert run_requested(on_disk, request).success
+    second = dg.evaluate_automation_conditions(definitions, instance=on_disk.instance, cursor=first.cursor)
+    assert second.get_num_requested(on_disk.key("index")) == 1
+    assert on_disk.run("index").success
+    third = dg.evaluate_automation_conditions(definitions, instance=on_disk.instance, cursor=second.cursor)
+    assert third.get_num_requested(on_disk.key("splits")) + second.get_num_requested(on_disk.key("splits")) == 1
+    assert on_disk.run("splits").success
+    assert "case_00002" not in set(on_disk.dataset.store.read_table("splits")["subject"])
+
+
+def test_while_a_folder_cannot_be_listed_no_withdrawal_is_asked_for(
+    on_disk: World, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert on_disk.run().success
+    shutil.rmtree(on_disk.subjects / "case_00002")
+    hide(monkeypatch, on_disk.subjects / "case_00003")
+    assert list(ask(on_disk)) == []
+
+
+def test_what_a_failed_run_left_undone_is_asked_for_again_after_a_pause_under_a_new_key(
+    on_disk: World, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = []
+    for _ in range(3):
+        (request,) = ask(on_disk)
+        keys.append(request.run_key)
+        with monkeypatch.context() as broken:
+            broken.setattr("assets.chain.survey", refuse_to_survey)
+            assert not run_requested(on_disk, request).success
+        assert list(ask(on_disk)) == []
+        now = time.time() + 3601 * len(keys)
+        monkeypatch.setattr("orchestration.rebuild.time.time", lambda now=now: now)
+    assert len(set(keys)) == 3
+    (request,) = ask(on_disk)
+    result = run_requested(on_disk, request)
+    assert result.success, reasons(result)
+    assert published(on_disk) == CASES
+
+
+def test_nothing_is_asked_for_while_a_run_is_queued_or_at_work(on_disk: World, ask: Ask) -> None:
+    (request,) = ask(on_disk)
+    job = repository(on_disk).get_job("kits23_subjects_job")
+    for state in (dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTED):
+        run = on_disk.instance.create_run_for_job(job, tags=request.tags, status=state)
+        assert list(ask(on_disk)) == []
+        on_disk.instance.report_run_canceled(run)
+    kits23(on_disk.root / "raw" / "kits23", 1, first=4, shape=SHAPE)
+    (other,) = ask(on_disk)
+    assert stretches([other]) == [("case_00000", "case_00004")]
 
 
 def test_without_raw_data_nothing_is_asked_for(fresh: World) -> None:

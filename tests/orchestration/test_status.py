@@ -6,9 +6,13 @@ import gzip
 import shutil
 from dataclasses import replace
 
+import pytest
+from typer.testing import CliRunner
+
 from assets.index import make_splits
+from orchestration.cli import app
 from orchestration.status import status, status_lines, why_dataset
-from tests.orchestration.world import World, altered, failed_checks
+from tests.orchestration.world import World, altered, failed_checks, hide
 
 
 def copy_case(world: World, original: str, name: str, *, anew: bool = False) -> None:
@@ -74,3 +78,42 @@ def test_before_anything_is_made_nothing_is_said_of_splits_and_findings(fresh: W
     assert content["splits"] == {"refused": None, "findings": []}
     assert content["finding_counts"] == []
     assert not [line for line in status_lines(content) if line.startswith(("splits:", "findings:"))]
+
+
+def asked(world: World, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:
+    """Exit code and output of `medfoundry why kits23`."""
+    monkeypatch.setenv("MEDFOUNDRY_DATA", str(world.root))
+    result = CliRunner().invoke(app, ["why", "kits23", *arguments])
+    return result.exit_code, result.output
+
+
+def test_subjects_whose_raw_files_are_gone_are_told_until_a_run_withdraws_them(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked(world, monkeypatch) == (0, "everything is current\n")
+    assert status(world.dataset)["subjects"]["vanished"] == 0
+    shutil.rmtree(world.subjects / "case_00002")
+    told = "case_00002 (published)\n  raw: raw files are gone; the next run withdraws it\n"
+    assert asked(world, monkeypatch) == (1, told)
+    assert asked(world, monkeypatch, "case_00002") == (1, told)
+    assert asked(world, monkeypatch, "case_00001") == (0, "case_00001 (published)\n  current: nothing to compute\n")
+    code, output = asked(world, monkeypatch, "case_00099")
+    assert (code, "has no subject 'case_00099'" in output) == (2, True)
+    assert status(world.dataset)["subjects"]["vanished"] == 1
+    (line,) = [line for line in said(world) if "gone" in line]
+    assert line == "  raw files of 1 of them are gone; the next run withdraws them; `medfoundry why kits23` names them"
+    assert world.run().success
+    assert asked(world, monkeypatch) == (0, "everything is current\n")
+    assert not [line for line in said(world) if "gone" in line]
+
+
+def test_nobody_counts_as_gone_while_a_folder_cannot_be_listed_or_all_raw_data_are_away(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(world.subjects / "case_00002")
+    with monkeypatch.context() as unlisted:
+        hide(unlisted, world.subjects / "case_00003")
+        assert asked(world, unlisted) == (0, "everything is current\n")
+        assert status(world.dataset)["subjects"]["vanished"] == 0
+    (world.root / "raw").rename(world.root / "elsewhere")
+    assert status(world.dataset)["subjects"]["vanished"] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 import dagster as dg
 import nibabel as nib
 import numpy as np
+import pytest
 
 from assets.chain import build_chain
 from assets.dataset import Dataset
@@ -159,3 +161,15 @@ def reasons(result: dg.ExecuteInProcessResult) -> str:
         data = event.step_failure_data
         parts += [str(data.user_failure_data.description) if data.user_failure_data else "", str(data.error)]
     return "\n".join(parts)
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Refuse to list a folder."""
+    listed = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if not isinstance(path, int) and Path(path) == folder:
+            raise PermissionError(13, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
