@@ -106,7 +106,10 @@ def _survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
 
 
 def _sync_partitions(context: dg.AssetExecutionContext, found: Survey, partitions: dg.DynamicPartitionsDefinition) -> None:
-    """Register new subjects as partitions; withdraw the products of subjects whose raw files are gone."""
+    """Register new subjects as partitions; withdraw the products of subjects whose raw files are gone.
+
+    A subject whose products stay, because something of the raw folder cannot be looked at, stays a partition too.
+    """
     name = str(partitions.name)
     known = set(context.instance.get_dynamic_partitions(name))
     new = [subject for subject in found.tree.subjects if subject not in known]
@@ -114,7 +117,8 @@ def _sync_partitions(context: dg.AssetExecutionContext, found: Survey, partition
         context.instance.add_dynamic_partitions(name, new)
     for subject in found.vanished:
         _withdraw(context, found, subject)
-    for subject in sorted(known - set(found.tree.subjects)):
+    kept = {*found.tree.subjects, *found.manifests} - set(found.vanished)
+    for subject in sorted(known - kept):
         context.instance.delete_dynamic_partition(name, subject)
 
 

@@ -134,7 +134,7 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
 
 
 def vanished(tree: RawTree, manifests: Mapping[str, Manifest]) -> tuple[str, ...]:
-    """Subjects that have products but no raw files any more; none while some folder cannot be listed."""
+    """Subjects that have products but no raw files any more; none while a folder or link cannot be looked into."""
     hidden = any(f.code is Code.UNREADABLE for f in tree.findings)
     return () if hidden else tuple(sorted(set(manifests) - set(tree.subjects)))
 

@@ -330,6 +330,7 @@ def test_a_link_to_a_disk_that_is_gone_withdraws_nobody_and_is_made_good_when_it
     else:
         assert [f.code for f in manifest.findings] == [Code.UNREADABLE]
     assert {p for p in before if "case_00001" in p} <= set(world.files())
+    assert "case_00002" in world.partitions()
     assert world.dataset.store.read_table("raw").height == len(found.tree.files)
     away.rename(disk)
     assert world.run().success
