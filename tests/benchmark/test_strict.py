@@ -283,6 +283,7 @@ def test_a_label_of_another_type_is_not_the_label(tmp_path: Path) -> None:
 def test_a_missing_answer_scores_zero_in_every_component(tmp_path: Path) -> None:
     write_both(tmp_path, plain(samples=2))
     shutil.rmtree(tmp_path / "pred/d")
+    (tmp_path / "pred/d/agent1_data_organization").mkdir(parents=True)
     report = score_folder(tmp_path / "pred", tmp_path / "gt", reference=tmp_path / "reference")
     assert report.strict is not None
     assert report.strict[0].score == 0.0
