@@ -63,7 +63,7 @@ def _layout(found: Inspection, planned: Plan) -> dict[str, Any]:
         layout["labels"] = {source.name: _labels(source, planned) for source in planned.labels}
         if planned.leave:
             layout["unlabelled"] = "leave"
-    ignored = _ignored(found, sources)
+    ignored = _ignored(found, planned)
     if ignored:
         layout["ignore"] = ignored
     return layout
@@ -127,12 +127,11 @@ def _labels(source: Source, planned: Plan) -> Any:
     return {"path": text, **more} if more else text
 
 
-def _ignored(found: Inspection, sources: tuple[Source, ...]) -> dict[str, str]:
+def _ignored(found: Inspection, planned: Plan) -> dict[str, str]:
     """Every file that no source claims, by the shape of its name."""
-    claimed = {path for source in sources for part, _ in source.parts for path in part.group.paths}
     ignored: dict[str, str] = {}
     for part in found.parts:
-        if set(part.group.paths) - claimed:
+        if set(part.group.paths) - planned.claimed:
             ignored |= dict.fromkeys(endings_apart(part.group, ()), _reason(part))
     return ignored
 

@@ -240,14 +240,14 @@ def _beside(found: Inspection, planned: Plan, tables: list[Table]) -> objects.Ob
     """Tables of coordinates that lie beside every image."""
     for part in found.parts:
         table = next((t for t in tables if part.role == "table" and t.path in part.group.paths), None)
-        told = objects.coordinates(table) if table is not None else None
+        told = table.places if table is not None else None
         text = beside(planned, part) if told is not None else ""
         if table is None or told is None or not text:
             continue
-        how, columns, diameter = told
-        seen = f"a table beside every image, with columns {', '.join(columns)}: {part.group.shape}"
+        seen = f"a table beside every image, with columns {', '.join(told.columns)}: {part.group.shape}"
         files = (text, *objects.agreed(planned.reference.group.paths, text, found.parts))
-        return objects.ObjectRule(table, "", how, columns, diameter, Evidence("objects", how, 0.8, seen), files)
+        evidence = Evidence("objects", told.how, 0.8, seen)
+        return objects.ObjectRule(table, "", told.how, told.columns, told.diameter, evidence, files)
     return None
 
 
@@ -342,8 +342,8 @@ def _task(found: Inspection) -> Evidence | Unknown:
         return task(masks=False, boxes=boxes, classes=found.classes)
     own = any(source.part is not found.plan.reference for source in found.plan.labels)
     masks = bool(found.plan.labels) and not found.plan.few and (own or not boxes)
-    used = {path for source in found.plan.labels for part, _ in source.parts for path in part.group.paths}
-    loose = [path for part in found.parts if part.role in ("mask", "structures") for path in part.group.paths if path not in used]
+    maps = [path for part in found.parts if part.role in ("mask", "structures") for path in part.group.paths]
+    loose = [path for path in maps if path not in found.plan.claimed]
     classes, n_images = found.classes or found.rival, sum(len(part.group.paths) for part in _images(found))
     return task(masks=masks, boxes=boxes, classes=classes, share=found.plan.share, loose=loose, n_images=n_images)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
@@ -82,6 +83,12 @@ class Plan:
     few: bool = False
     evidence: tuple[Evidence, ...] = ()
     unknown: tuple[Unknown, ...] = field(default=())
+
+    @cached_property
+    def claimed(self) -> frozenset[str]:
+        """Every file of a series or a label map."""
+        sources = (*self.series, *self.labels)
+        return frozenset(path for source in sources for part, _ in source.parts for path in part.group.paths)
 
 
 def keyed(group: Group, keys: Sequence[int]) -> tuple[dict[str, list[int]], list[Evidence | Unknown]]:

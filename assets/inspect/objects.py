@@ -79,12 +79,6 @@ def names_in(table: Table, label: str) -> tuple[str, ...]:
     return tuple(sorted({name for name, *numbers in rows if name and any(numbers)}))
 
 
-def coordinates(table: Table) -> tuple[str, tuple[str, ...], str] | None:
-    """How a table gives places, its columns with them, and that with a diameter; None when it gives none."""
-    told = table.places
-    return None if told is None else (told.how, told.columns, told.diameter)
-
-
 def agreed(images: Sequence[str], pattern: str, parts: Sequence[Part]) -> list[str]:
     """The pattern of files that say what several readers agreed on, for images that have no file of the usual name.
 

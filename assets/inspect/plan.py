@@ -57,8 +57,7 @@ def _with_doubts(planned: Plan, parts: Sequence[Part]) -> Plan:
     held = next((part for source, part in used if not source.key and any(_holds_several(peek) for peek in part.peeks)), None)
     if held is not None:
         doubts.append(Unknown("layout", f"{held.group.paths[0]} holds several arrays; `key` must say which is meant"))
-    claimed = {path for _, part in used for path in part.group.paths}
-    return replace(planned, unknown=(*planned.unknown, *doubts, *_left_out(claimed, parts)))
+    return replace(planned, unknown=(*planned.unknown, *doubts, *_left_out(planned.claimed, parts)))
 
 
 def _holds_several(peek: Peek) -> bool:
