@@ -36,8 +36,7 @@ def list_folder(root: Path, *, per_folder: int = PER_FOLDER, in_all: int = IN_AL
     Raises:
         NotADirectoryError: There is no such folder.
     """
-    if not root.is_dir():
-        raise NotADirectoryError(f"{root} is no folder; give the folder that holds the dataset")
+    _require_folder(root)
     left_out: list[str] = []
     paths: list[str] = []
     for path in _files(root, per_folder, left_out):
@@ -48,14 +47,18 @@ def list_folder(root: Path, *, per_folder: int = PER_FOLDER, in_all: int = IN_AL
     return Listing(root, tuple(sorted(paths)), tuple(left_out))
 
 
+def _require_folder(root: Path) -> None:
+    if not root.is_dir():
+        raise NotADirectoryError(f"{root} is no folder; give the folder that holds the dataset")
+
+
 def nothing_in(root: Path) -> str:
     """Why no file below a folder can be looked at; empty when there is one that holds something and can be read.
 
     Raises:
         NotADirectoryError: There is no such folder.
     """
-    if not root.is_dir():
-        raise NotADirectoryError(f"{root} is no folder; give the folder that holds the dataset")
+    _require_folder(root)
     left_out: list[str] = []
     count = 0
     for path in islice(_files(root, PER_FOLDER, left_out), IN_ALL):
