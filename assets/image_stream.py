@@ -39,7 +39,7 @@ class StoredImage:
     statistics: SlabStatistics = NO_VOXELS
 
     @property
-    def content_sha256(self) -> str:
+    def content_xxh128(self) -> str:
         """Hash of the RAS+ voxels."""
         return self.writer.content.hexdigest()
 

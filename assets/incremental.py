@@ -22,7 +22,7 @@ from resources.findings import RETRIED
 from resources.manifest import Manifest, SourceRecord
 
 CODE_VERSION: Mapping[str, int] = {
-    "volumes": 2,
+    "volumes": 3,
     "boxes": 1,
     "mask_sizes": 1,
     "lesion_sizes": 1,

@@ -93,7 +93,7 @@ class Opened:
 
     def attributes(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The `medfoundry` attributes of the stored volume."""
-        same = ("dataset", "subject", "scan", "series", "kind", "dtype", "source_orientation", "content_sha256", "synthetic",
+        same = ("dataset", "subject", "scan", "series", "kind", "dtype", "source_orientation", "content_xxh128", "synthetic",
                 "space", "third_axis", "spacing_mm")  # fmt: skip
         pairs = zip(row["source_paths"], row["source_sha256"], strict=True)
         return {name: row[name] for name in same} | {

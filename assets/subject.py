@@ -58,6 +58,7 @@ class SubjectBuild:
         sealing: What it does, with the step it belongs to.
         drawer: One thread, in which the preview is drawn while annotations are made.
         drawing: The preview to come.
+        measured: What was measured while images still streamed, by step: a part of its table per label map.
         tables: Table -> its rows; a step's own table has its name.
         volumes: The subject's `volumes` rows, computed now or before: what annotations are checked against.
         sources: The raw files.
@@ -75,6 +76,7 @@ class SubjectBuild:
     drawer: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1, thread_name_prefix="preview"))
     drawing: Future[bytes] | None = None
     sealing: list[tuple[str, Future[tuple[FileRecord, ...]]]] = field(default_factory=list)
+    measured: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     volumes: pl.DataFrame = field(default_factory=pl.DataFrame)
     sources: tuple[SourceRecord, ...] = ()
@@ -122,7 +124,8 @@ def build_subject(
 
 def _make_volumes(dataset: Dataset, raw: RawSubject, build: SubjectBuild, *, synthetic: bool) -> list[LabelMap]:
     start = time.perf_counter()
-    made = build_volumes(dataset.spec, dataset.raw_root, raw, build.staging.folder, synthetic=synthetic)
+    measure = partial(_measure, dataset.spec, build)
+    made = build_volumes(dataset.spec, dataset.raw_root, raw, build.staging.folder, synthetic=synthetic, measure=measure)
     landmark_files, unreadable = landmark_sources(dataset.raw_root, raw)
     made.sources |= landmark_files
     build.findings += made.findings + unreadable
@@ -174,7 +177,10 @@ def _recall_volumes(dataset: Dataset, build: SubjectBuild, before: Manifest | No
     renewed = set().union(*(_FOUND_BY.get(step, set()) for step in build.steps))
     build.findings = [f.finding() for f in before.findings if f.code not in renewed]
     build.volumes = dataset.store.read_subject_table("volumes", build.subject)
-    return [_label_map(dataset, row) for row in build.volumes.filter(kind="labels").iter_rows(named=True)]
+    label_maps = [_label_map(dataset, row) for row in build.volumes.filter(kind="labels").iter_rows(named=True)]
+    for label_map in label_maps:
+        _measure(dataset.spec, build, label_map)
+    return label_maps
 
 
 def _label_map(dataset: Dataset, row: Mapping[str, Any]) -> LabelMap:
@@ -198,9 +204,16 @@ def _label_map(dataset: Dataset, row: Mapping[str, Any]) -> LabelMap:
     )
 
 
+def _measure(spec: DatasetSpec, build: SubjectBuild, label_map: LabelMap) -> None:
+    for step in (step for step in build.steps if step in ANNOTATIONS):
+        start = time.perf_counter()
+        build.measured.setdefault(step, []).append(ANNOTATIONS[step](spec, label_map))
+        build.seconds[step] = build.seconds.get(step, 0.0) + time.perf_counter() - start
+
+
 def _annotate(spec: DatasetSpec, step: str, label_maps: list[LabelMap], build: SubjectBuild) -> None:
-    start = time.perf_counter()
-    parts = [ANNOTATIONS[step](spec, label_map) for label_map in label_maps]
+    start = time.perf_counter() - build.seconds.get(step, 0.0)
+    parts = build.measured.get(step, [])
     if step == "lesion_sizes":
         for label_map, part in zip(label_maps, parts, strict=True):
             build.findings += lesion_findings(spec, label_map, part)

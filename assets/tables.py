@@ -41,7 +41,7 @@ VOLUMES: Schema = {
     "grid_offset_voxels": pl.Float64,
     "source_paths": pl.List(pl.String),
     "source_sha256": pl.List(pl.String),
-    "content_sha256": pl.String,
+    "content_xxh128": pl.String,
     "synthetic": pl.Boolean,
 }
 

@@ -36,6 +36,7 @@ from resources.ome_zarr import slab_bounds, write_hierarchy, write_labels
 from resources.readers.image import RawImage, SourceFile
 
 Task = Callable[[], None]
+Measure = Callable[[LabelMap], None]
 
 
 @dataclass
@@ -66,7 +67,15 @@ class SubjectVolumes:
         return frame(VOLUMES, self.rows)
 
 
-def build_volumes(spec: DatasetSpec, raw_root: Path, raw: RawSubject, out: Path, *, synthetic: bool) -> SubjectVolumes:
+def build_volumes(
+    spec: DatasetSpec,
+    raw_root: Path,
+    raw: RawSubject,
+    out: Path,
+    *,
+    synthetic: bool,
+    measure: Measure = LabelMap.find_components,
+) -> SubjectVolumes:
     """Read a subject's files and store its volumes under `out`, at the paths `resources.layout` gives.
 
     Args:
@@ -75,6 +84,7 @@ def build_volumes(spec: DatasetSpec, raw_root: Path, raw: RawSubject, out: Path,
         raw: The subject's files.
         out: Staging folder; stands for the dataset's products folder.
         synthetic: Whether the data are made up.
+        measure: Called with every label map, in order, while images still stream.
 
     Returns:
         What was stored and found. Files that cannot be used are findings, never exceptions.
@@ -85,7 +95,7 @@ def build_volumes(spec: DatasetSpec, raw_root: Path, raw: RawSubject, out: Path,
     made = SubjectVolumes(findings=list(raw.findings))
     if not made.has_error:
         for scan in raw.scans:
-            _ScanBuilder(spec, raw_root, raw.subject, scan, out, synthetic, made).build()
+            _ScanBuilder(spec, raw_root, raw.subject, scan, out, synthetic, measure, made).build()
     return made
 
 
@@ -107,6 +117,7 @@ class _ScanBuilder:
     scan: RawScan
     out: Path
     synthetic: bool
+    measure: Measure
     made: SubjectVolumes
     series: dict[str, Opened] = field(default_factory=dict)
     masks: dict[str, list[Opened]] = field(default_factory=dict)
@@ -315,7 +326,7 @@ class _ScanBuilder:
             detail = f"every voxel is {statistics.minimum}"
             self.made.findings.append(finding(Code.CONSTANT_IMAGE, detail, file=source.path))
         group = series_path(self.subject, self.scan.scan, name)
-        row = self._row([source], name, "image", None, group, source.image.dtype.name, stored.content_sha256)
+        row = self._row([source], name, "image", None, group, source.image.dtype.name, stored.content_xxh128)
         row |= {
             "min": float(statistics.minimum) if statistics.n_finite else None,
             "max": float(statistics.maximum) if statistics.n_finite else None,
@@ -355,7 +366,7 @@ class _ScanBuilder:
             self.spec.slug, self.subject, self.scan.scan, series, name, _file_of(files), labels.crop, labels.offset_ijk,
             labels.shape_ijk, source.spacing_mm, self.synthetic, source.image.space,
         )  # fmt: skip
-        made.find_components()
+        self.measure(made)
         self.made.label_maps.append(made)
 
     def _row(
@@ -374,7 +385,7 @@ class _ScanBuilder:
             "dtype": dtype,
             "source_paths": [s.path.relative_to(self.raw_root).as_posix() for s in sources],
             "source_sha256": [s.sha256 for s in sources],
-            "content_sha256": content,
+            "content_xxh128": content,
             "synthetic": self.synthetic,
         }
 

@@ -59,16 +59,16 @@ def _kernels(case: Case) -> Iterator[Line]:
     tasks: dict[str, Callable[[], object]] = {
         "published": lambda: (peers.published_boxes(floats), peers.published_sizes(floats, LESIONS, zooms)),
         "lean": lambda: peers.lean_components(canonical_bytes, LESIONS, zooms),
-        "cropped": lambda: peers.cropped_components(canonical_bytes, LESIONS, zooms),
+        "careful": lambda: peers.careful_components(canonical_bytes, LESIONS, zooms),
         "ours": lambda: _measured(view, zooms),
     }
     canonical_bytes = np.ascontiguousarray(view)
     _require_equal(_measured(view, zooms), peers.published_boxes(floats))
-    taken = interleaved(tasks, {"published": 1, "lean": 2, "cropped": 3, "ours": KERNEL_ROUNDS})
+    taken = interleaved(tasks, {"published": 1, "lean": 2, "careful": 3, "ours": KERNEL_ROUNDS})
     note = f"{taken['ours'].wall * 1e3:.1f} ms; every component equal to scipy's"
     yield Line("components, boxes, sizes: published / ours", taken["published"].wall / taken["ours"].wall, "x", 100, note=note)
-    for name, what in (("lean", "lean"), ("cropped", "lean, labels cropped first")):
-        yield Line(f"components, boxes, sizes: {what} / ours", taken[name].wall / taken["ours"].wall, "x")
+    for name in ("lean", "careful"):
+        yield Line(f"components, boxes, sizes: {name} / ours", taken[name].wall / taken["ours"].wall, "x")
 
 
 def _measured(labels: Any, zooms: tuple[float, ...]) -> dict[Plane, Any]:
@@ -96,7 +96,7 @@ def _require_equal(ours_found: dict[Plane, Any], scipys: list[peers.Component]) 
 
 
 def _whole(case: Case, out: Path, rounds: int) -> Iterator[Line]:
-    folders = {name: out / name for name in ("published", "lean")}
+    folders = {name: out / name for name in ("published", "lean", "careful")}
     for folder in folders.values():
         folder.mkdir()
     floor = peers.Floor((case.image, case.labels))
@@ -105,12 +105,13 @@ def _whole(case: Case, out: Path, rounds: int) -> Iterator[Line]:
         "floor": floor.run,
         "ours": partial(ours.build, case.root),
         "lean": partial(peers.lean, case.image, case.labels, folders["lean"], LESIONS),
+        "careful": partial(peers.lean, case.image, case.labels, folders["careful"], LESIONS, peers.careful_components),
         "published": partial(peers.published, case.image, case.labels, folders["published"], LESIONS),
     }
-    counts = {"floor": rounds, "ours": rounds, "lean": rounds, "published": max(1, rounds // 3)}
+    counts = {"floor": rounds, "ours": rounds, "lean": rounds, "careful": rounds, "published": max(1, rounds // 3)}
     taken = interleaved(tasks, counts, before=partial(_settled, case))
     mine, floored = taken["ours"], taken["floor"]
-    for name, target in (("published", 60), ("lean", 12)):
+    for name, target in (("published", 60), ("lean", 12), ("careful", None)):
         theirs = taken[name]
         note = f"{theirs.wall:.2f} s; CPU time {theirs.cpu / mine.cpu:.0f}x"
         yield Line(f"whole subject: {name} / ours", theirs.wall / mine.wall, "x", target, note=note)

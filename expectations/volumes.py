@@ -46,7 +46,7 @@ def view(table: pl.DataFrame) -> pl.DataFrame:
         *items("shape_ijk", 3), *items("spacing_mm", 3), *items("affine_ras_mm", 16), *_of_kind(), *_lists()
     )
     shape = [f"shape_ijk_{n}" for n in range(3)]
-    required = ["dataset", "subject", "scan", "series", "kind", "path", "space", "third_axis", *shape, "dtype", "content_sha256"]
+    required = ["dataset", "subject", "scan", "series", "kind", "path", "space", "third_axis", *shape, "dtype", "content_xxh128"]
     nested = [c for c, t in table.schema.items() if t.is_nested()]
     return (
         flat.with_columns(unset(required, flat.schema) + _unset_of_kind(flat.schema) + _unset_of_space(flat.schema))
@@ -189,4 +189,4 @@ def _fingerprints_hold() -> Iterator[Expectation]:
     digest = "[0-9a-f]{64}"
     yield matches("source_sha256_text", f"{digest}(?: {digest})*", "every source file has its sha256 (64 hex digits)")
     yield same("n_source_sha256", "n_sources", "there are as many sha256 as source files")
-    yield matches("content_sha256", digest, "the voxels have their sha256 (64 hex digits)")
+    yield matches("content_xxh128", digest, "the voxels have their sha256 (64 hex digits)")

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from hashlib import sha256
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from xxhash import xxh3_128_digest, xxh3_128_hexdigest
 
 HASH_BLOCK = 64
 """Side of the blocks that the content hash is made of."""
 
 
 class ContentHash:
-    """SHA-256 of RAS+ voxels.
+    """XXH128 (the 128-bit XXH3) of RAS+ voxels.
 
-    The hash of `"<dtype> <ni> <nj> <nk>"` followed by the SHA-256 of every block of 64 x 64 x 64 voxels (less at the far
+    The hash of `"<dtype> <ni> <nj> <nk>"` followed by the XXH128 of every block of 64 x 64 x 64 voxels (less at the far
     ends). Blocks follow one another, and voxels inside a block, with i fastest, then j, then k; voxels are little-endian.
     Equal hashes mean equal bits: -0.0 and 0.0 differ, and so do two NaNs with other payloads.
 
@@ -49,7 +49,7 @@ class ContentHash:
         for at in np.ndindex(*counts):
             part = block_kji[tuple(slice(n * HASH_BLOCK, (n + 1) * HASH_BLOCK) for n in at)]
             place = tuple(n + start // HASH_BLOCK for n, start in zip(at, start_kji, strict=True))
-            self._blocks[place] = sha256(np.ascontiguousarray(part, self._dtype).data).digest()
+            self._blocks[place] = xxh3_128_digest(np.ascontiguousarray(part, self._dtype))
 
     def add_zeros(self) -> None:
         """Take every block that has not been added for zero; a digest is computed once per size."""
@@ -67,9 +67,9 @@ class ContentHash:
         expected = prod(-(-n // HASH_BLOCK) for n in self._shape)
         if len(self._blocks) != expected:
             raise ValueError(f"only {len(self._blocks)} of {expected} blocks have been added")
-        return sha256(self._head + b"".join(self._blocks[at] for at in sorted(self._blocks))).hexdigest()
+        return xxh3_128_hexdigest(self._head + b"".join(self._blocks[at] for at in sorted(self._blocks)))
 
 
 @lru_cache(maxsize=64)
 def _digest_of_zeros(n_bytes: int) -> bytes:
-    return sha256(bytes(n_bytes)).digest()
+    return xxh3_128_digest(bytes(n_bytes))

@@ -15,10 +15,10 @@ class DatasetRecord:
     """What is recorded of the dataset's own products.
 
     Attributes:
-        tables: Table name -> its rows, size, sha256.
+        tables: Table name -> its rows, size, xxh128.
         keys: Step -> the key its products were made under.
         facts: The gate's verdict and the like.
-        folders: Folder name -> path, size and sha256 of every file in it.
+        folders: Folder name -> path, size and xxh128 of every file in it.
     """
 
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -38,10 +38,12 @@ class DatasetRecord:
         """Read a record back.
 
         Raises:
-            ValueError: It is not what was written.
+            ValueError: It is not what was written, or names files as another version did.
             TypeError: It has other parts: another version wrote it.
         """
-        return cls(**json.loads(unsealed(content)))
+        record = cls(**json.loads(unsealed(content)))
+        tuple(record.files())
+        return record
 
     def without(self, products: Collection[str], steps: Collection[str], facts: Collection[str]) -> DatasetRecord:
         """The record with these tables or folders, the keys of these steps, and these facts forgotten."""
@@ -74,4 +76,4 @@ class DatasetRecord:
 
 def table_file(name: str, recorded: Mapping[str, Any]) -> FileRecord:
     """The file of a table."""
-    return FileRecord(path=f"{name}.parquet", size=recorded["size"], sha256=recorded["sha256"])
+    return FileRecord.model_validate({"path": f"{name}.parquet", "size": recorded.get("size"), "xxh128": recorded.get("xxh128")})

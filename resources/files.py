@@ -6,19 +6,23 @@ import errno
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import file_digest
 from pathlib import Path
+from typing import Final
+
+from xxhash import xxh3_128, xxh3_128_hexdigest
 
 from resources import durable
 from resources.manifest import FileRecord
 
+_PIECE: Final = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What a file holds: its size in bytes and the SHA-256 of them, hexadecimal."""
+    """What a file holds: its size in bytes and their XXH128, hexadecimal."""
 
     size: int
-    sha256: str
+    xxh128: str
 
 
 NOTHING_KNOWN: Mapping[Path, Digest] = {}
@@ -41,11 +45,18 @@ def digest_of(file: Path, *, sync: bool = False) -> Digest:
         file: The file.
         sync: Whether to see it onto the disk too; that is no promise yet, its folder is not synced.
     """
-    with file.open("rb") as content:
-        digest = file_digest(content, "sha256").hexdigest()
+    digest, piece = xxh3_128(), memoryview(bytearray(_PIECE))
+    with file.open("rb", buffering=0) as content:
+        while count := content.readinto(piece):
+            digest.update(piece[:count])
         if sync:
             os.fsync(content.fileno())
-        return Digest(os.fstat(content.fileno()).st_size, digest)
+        return Digest(os.fstat(content.fileno()).st_size, digest.hexdigest())
+
+
+def xxh128_of(content: bytes) -> str:
+    """XXH128 of bytes at hand, as `digest_of` gives it of a file."""
+    return xxh3_128_hexdigest(content)
 
 
 def record_of(root: Path, file: Path) -> FileRecord:
@@ -54,7 +65,7 @@ def record_of(root: Path, file: Path) -> FileRecord:
 
 
 def _record(root: Path, file: Path, digest: Digest) -> FileRecord:
-    return FileRecord(path=file.relative_to(root).as_posix(), size=digest.size, sha256=digest.sha256)
+    return FileRecord(path=file.relative_to(root).as_posix(), size=digest.size, xxh128=digest.xxh128)
 
 
 def has_size(path: Path, size: int) -> bool:

@@ -68,11 +68,11 @@ class SourceRecord(_Record):
 
 
 class FileRecord(_Record):
-    """One file of a product, relative to the dataset's products folder."""
+    """One file of a product, relative to the dataset's products folder, with its XXH128."""
 
     path: str
     size: int
-    sha256: str
+    xxh128: str
 
 
 class StepRecord(_Record):
@@ -114,7 +114,7 @@ class FindingRecord(_Record):
 class Manifest(_Record):
     """Everything recorded of one subject."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     subject: str
     state: Literal["published", "quarantined"]
     synthetic: bool

@@ -297,7 +297,7 @@ class StoredVolume:
         where = tuple(slice(a, b) for a, b in zip(start_ijk[::-1], stop_ijk[::-1], strict=True))
         return self._read(where).transpose(2, 1, 0)
 
-    def content_sha256(self) -> str:
+    def content_xxh128(self) -> str:
         """Hash of the voxels as they are on disk now; decodes every chunk, 64 planes at a time."""
         content = ContentHash(self.shape_ijk, self.dtype)
         for k in range(0, self.shape_ijk[2], HASH_BLOCK):

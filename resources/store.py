@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import polars as pl
 
 from resources import durable
 from resources.dataset_record import DatasetRecord, table_file
-from resources.files import has_size
+from resources.files import has_size, xxh128_of
 from resources.layout import Layout, manifest_path, subject_table_path
 from resources.manifest import FileRecord, Manifest, StepRecord
 from resources.ome_zarr import StoreDamagedError, StoredVolume, open_volume
@@ -283,7 +282,7 @@ class DatasetStore:
     def _write_table(self, name: str, table: pl.DataFrame) -> dict[str, Any]:
         content = parquet_bytes(table)
         durable.write_bytes(self.root / f"{name}.parquet", content)
-        return {"rows": table.height, "size": len(content), "sha256": sha256(content).hexdigest()}
+        return {"rows": table.height, "size": len(content), "xxh128": xxh128_of(content)}
 
     def _record_dataset(self, record: DatasetRecord) -> None:
         durable.write_bytes(self.root / DATASET_RECORD, record.to_bytes())
@@ -394,6 +393,6 @@ def _proven_bytes(root: Path, recorded: FileRecord) -> bytes:
         content = (root / recorded.path).read_bytes()
     except FileNotFoundError as error:
         raise StoreDamagedError(f"{root / recorded.path} is missing and must be rebuilt") from error
-    if sha256(content).hexdigest() != recorded.sha256:
-        raise StoreDamagedError(f"{root / recorded.path} is damaged and must be rebuilt (SHA-256 differs)")
+    if xxh128_of(content) != recorded.xxh128:
+        raise StoreDamagedError(f"{root / recorded.path} is damaged and must be rebuilt (XXH128 differs)")
     return content

@@ -64,18 +64,18 @@ def _file_damage(root: Path, file: FileRecord) -> Iterator[Damage]:
         return
     if found.size != file.size:
         yield Damage(file.path, f"has {found.size} bytes, {file.size} were written")
-    elif found.sha256 != file.sha256:
-        yield Damage(file.path, f"is not what was written: SHA-256 {found.sha256}, not {file.sha256}")
+    elif found.xxh128 != file.xxh128:
+        yield Damage(file.path, f"is not what was written: XXH128 {found.xxh128}, not {file.xxh128}")
 
 
 def _volume_damage(root: Path, group: str) -> Iterator[Damage]:
     try:
         volume = open_volume(root / group)
-        content = volume.content_sha256()
+        content = volume.content_xxh128()
     except StoreDamagedError as error:
         yield Damage(group, f"cannot be decoded: {error}")
         return
-    expected = volume.attributes.get("content_sha256", content)
+    expected = volume.attributes.get("content_xxh128", content)
     if content != expected:
         yield Damage(group, f"holds other voxels than were written: {content}, not {expected}")
 

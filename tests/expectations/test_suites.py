@@ -121,7 +121,7 @@ WRONG: list[Wrong] = [
     ("volumes", IMAGE, {"source_sha256": None}, "source_sha256_text"),
     ("volumes", IMAGE, {"source_sha256": ["0" * 64, None], "source_paths": ["x", "y"]}, "source_sha256_text"),
     ("volumes", IMAGE, {"source_paths": ["x", "y"]}, "n_source_sha256"),
-    ("volumes", IMAGE, {"content_sha256": "F" * 64}, "content_sha256"),
+    ("volumes", IMAGE, {"content_xxh128": "F" * 64}, "content_xxh128"),
     ("boxes", AXIAL, {"slice": 4}, "component"),
     ("boxes", AXIAL, {"plane": "picture"}, "wrong_plane"),
     ("boxes", AXIAL, {"plane": "oblique"}, "plane"),
@@ -348,9 +348,9 @@ def test_images_that_are_the_same_by_chance_may_be_in_both_splits() -> None:
 
 
 def test_splits_beside_volumes_that_cannot_be_compared_fail() -> None:
-    result = run_suite(splits.suite(SPEC), splits.view(made.splits(), made.copied().drop("content_sha256")))
+    result = run_suite(splits.suite(SPEC), splits.view(made.splits(), made.copied().drop("content_xxh128")))
     assert not result.success
-    assert "content_sha256 (absent)" in result.results[0].message
+    assert "content_xxh128 (absent)" in result.results[0].message
 
 
 def test_a_message_shows_where_the_row_is_and_the_values_met() -> None:

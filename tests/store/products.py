@@ -55,7 +55,7 @@ def write_image(group: Path, voxels: npt.NDArray[Any], slab_axis: int = 0, pause
         writer.write(start, block).result()
     pause()
     digest = content.hexdigest()
-    writer.close((2.0, 3.0, 4.0), (-5.0, 7.0, 11.0), {"affine_ras_mm": AFFINE, "content_sha256": digest})
+    writer.close((2.0, 3.0, 4.0), (-5.0, 7.0, 11.0), {"affine_ras_mm": AFFINE, "content_xxh128": digest})
     return digest
 
 

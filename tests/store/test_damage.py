@@ -204,7 +204,7 @@ def test_verify_finds_voxels_that_are_not_those_that_were_hashed(tmp_path: Path)
     with store.staging() as staging:
         writer = ImageWriter(staging.folder / IMAGE, (4, 4, 4), np.dtype(np.int16), 0)
         writer.write(0, np.ones((4, 4, 4), np.int16))
-        writer.close((1, 1, 1), (0, 0, 0), {"content_sha256": "0" * 64})
+        writer.close((1, 1, 1), (0, 0, 0), {"content_xxh128": "0" * 64})
         step = StepRecord(key="k", code_version=1, parameters={}, files=staging.seal([IMAGE]))
         store.publish(staging, manifest_of("s", {"volumes": step}), ["volumes"], [IMAGE])
     assert [problem.path for problem in store.verify()] == [IMAGE]
