@@ -189,4 +189,4 @@ def _fingerprints_hold() -> Iterator[Expectation]:
     digest = "[0-9a-f]{64}"
     yield matches("source_sha256_text", f"{digest}(?: {digest})*", "every source file has its sha256 (64 hex digits)")
     yield same("n_source_sha256", "n_sources", "there are as many sha256 as source files")
-    yield matches("content_xxh128", digest, "the voxels have their sha256 (64 hex digits)")
+    yield matches("content_xxh128", "[0-9a-f]{32}", "the voxels have their XXH128 (32 hex digits)")

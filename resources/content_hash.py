@@ -46,10 +46,12 @@ class ContentHash:
             if start % HASH_BLOCK or (stop % HASH_BLOCK and stop != extent) or not 0 <= start < stop <= extent:
                 raise ValueError(f"planes {start} to {stop} of {extent} are no whole blocks of {HASH_BLOCK}")
         counts = [-(-n // HASH_BLOCK) for n in block_kji.shape]
+        in_order = np.empty(HASH_BLOCK**3, self._dtype)
         for at in np.ndindex(*counts):
             part = block_kji[tuple(slice(n * HASH_BLOCK, (n + 1) * HASH_BLOCK) for n in at)]
             place = tuple(n + start // HASH_BLOCK for n, start in zip(at, start_kji, strict=True))
-            self._blocks[place] = xxh3_128_digest(np.ascontiguousarray(part, self._dtype))
+            in_order[: part.size].reshape(part.shape)[...] = part
+            self._blocks[place] = xxh3_128_digest(in_order[: part.size].data)
 
     def add_zeros(self) -> None:
         """Take every block that has not been added for zero; a digest is computed once per size."""

@@ -14,7 +14,7 @@ from xxhash import xxh3_128, xxh3_128_hexdigest
 from resources import durable
 from resources.manifest import FileRecord
 
-_PIECE: Final = 1 << 20
+_PIECE: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)

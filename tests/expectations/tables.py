@@ -88,7 +88,7 @@ def volumes() -> pl.DataFrame:
             "shear_deg": 0.0,
             "source_paths": ["x.nii.gz"],
             "source_sha256": ["0123456789abcdef" * 4],
-            "content_xxh128": "f" * 64,
+            "content_xxh128": "f" * 32,
             "synthetic": False,
         }
         statistics = {"min": -1000.0, "max": 400.0, "mean": -10.5, "n_nonfinite": 0}
@@ -181,7 +181,7 @@ def _axes(low: tuple[int, int], high: tuple[int, int], spacing: list[float]) -> 
 
 def copied() -> pl.DataFrame:
     """The volumes with another image in B, and a subject C that is a copy of A."""
-    table = edit(volumes(), VOLUMES, {"subject": B, "kind": "image"}, content_xxh128="e" * 64)
+    table = edit(volumes(), VOLUMES, {"subject": B, "kind": "image"}, content_xxh128="e" * 32)
     return pl.concat([table, table.filter(subject=A).with_columns(subject=pl.lit(C))])
 
 

@@ -121,7 +121,7 @@ WRONG: list[Wrong] = [
     ("volumes", IMAGE, {"source_sha256": None}, "source_sha256_text"),
     ("volumes", IMAGE, {"source_sha256": ["0" * 64, None], "source_paths": ["x", "y"]}, "source_sha256_text"),
     ("volumes", IMAGE, {"source_paths": ["x", "y"]}, "n_source_sha256"),
-    ("volumes", IMAGE, {"content_xxh128": "F" * 64}, "content_xxh128"),
+    ("volumes", IMAGE, {"content_xxh128": "F" * 32}, "content_xxh128"),
     ("boxes", AXIAL, {"slice": 4}, "component"),
     ("boxes", AXIAL, {"plane": "picture"}, "wrong_plane"),
     ("boxes", AXIAL, {"plane": "oblique"}, "plane"),

@@ -235,7 +235,7 @@ def test_clean_spares_the_products_of_a_manifest_it_cannot_read(store: DatasetSt
     publish(store, "t", 1)
     before = tree(store.root)
     path = store.root / "manifest" / "s.1.json"
-    path.write_bytes(path.read_bytes().replace(b'"schema_version": 1', b'"schema_version": 2'))
+    path.write_bytes(path.read_bytes().replace(b'"schema_version": 2', b'"schema_version": 3'))
     assert store.clean() == []
     assert set(tree(store.root)) == set(before)
     assert labels_path("s.1", "0", "ct", "masses") + "/zarr.json" in before

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from resources.layout import labels_path, series_path, subject_table_path
-from resources.manifest import StepRecord
+from resources.manifest import StepRecord, sealed
 from resources.ome_zarr import ImageWriter, StoreDamagedError, open_volume, write_labels
-from resources.store import DatasetStore, NotPublishedError
+from resources.store import DatasetRecord, DatasetStore, NotPublishedError
 from tests.store.products import AFFINE, image, manifest_of, publish, store_at, table, write_image
 
 IMAGE = series_path("s", "0", "ct")
@@ -204,7 +204,17 @@ def test_verify_finds_voxels_that_are_not_those_that_were_hashed(tmp_path: Path)
     with store.staging() as staging:
         writer = ImageWriter(staging.folder / IMAGE, (4, 4, 4), np.dtype(np.int16), 0)
         writer.write(0, np.ones((4, 4, 4), np.int16))
-        writer.close((1, 1, 1), (0, 0, 0), {"content_xxh128": "0" * 64})
+        writer.close((1, 1, 1), (0, 0, 0), {"content_xxh128": "0" * 32})
         step = StepRecord(key="k", code_version=1, parameters={}, files=staging.seal([IMAGE]))
         store.publish(staging, manifest_of("s", {"volumes": step}), ["volumes"], [IMAGE])
     assert [problem.path for problem in store.verify()] == [IMAGE]
+
+
+OLDER = {"path": "records/0.png", "size": 8, "sha256": "0" * 64}
+
+
+@pytest.mark.parametrize("named", [{"tables": {"boxes": OLDER}}, {"folders": {"records": [OLDER]}}])
+def test_a_record_that_names_files_as_an_older_version_did_counts_as_none(store: DatasetStore, named: dict[str, object]) -> None:
+    (store.root / "dataset.json").write_bytes(sealed({"tables": {}, "keys": {"index": "k"}, "facts": {}} | named))
+    assert store.dataset_record() == DatasetRecord()
+    assert [str(problem) for problem in store.verify()] == ["dataset.json cannot be read"]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import xxhash
 import zarr
 
 from resources import grid
-from resources.files import Digest, seal
+from resources.files import Digest, digest_of, seal
 from resources.ome_zarr import SLAB, ImageWriter, open_volume
 from tests.store.products import write_image
 from tests.store.test_volumes import bits, naive_content_hash, noise
@@ -51,7 +51,12 @@ def test_the_writer_hashes_what_it_is_given_and_what_it_writes(tmp_path: Path) -
     assert set(digests(writer)) == {path for path in (tmp_path / "v/0/c").rglob("*") if path.is_file()}
     for path, digest in digests(writer).items():
         content = path.read_bytes()
-        assert digest == Digest(len(content), hashlib.sha256(content).hexdigest())
+        assert digest == Digest(len(content), xxhash.xxh3_128_hexdigest(content))
+
+
+def test_an_empty_file_has_the_hash_that_xxhash_publishes(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert digest_of(tmp_path / "empty") == Digest(0, "99aa06d3014798d86001c324468d497f")
 
 
 def test_files_that_were_hashed_as_they_were_written_are_sealed_like_others(tmp_path: Path) -> None:
@@ -59,7 +64,7 @@ def test_files_that_were_hashed_as_they_were_written_are_sealed_like_others(tmp_
     assert seal(tmp_path, ["v"], known) == seal(tmp_path, ["v"])
     path, digest = next(iter(known.items()))
     with pytest.raises(OSError, match=f"{digest.size + 1} bytes were written, and now there are {digest.size}"):
-        seal(tmp_path, ["v"], {path: Digest(digest.size + 1, digest.sha256)})
+        seal(tmp_path, ["v"], {path: Digest(digest.size + 1, digest.xxh128)})
 
 
 @pytest.mark.parametrize(
