@@ -1,7 +1,8 @@
 """Classes where no label of any kind is told: what kinds of images a folder holds, as far as that is no accident of its names.
 
 The answers are the least certain of all. A set of series that everybody has is no class; where people differ in what they have,
-or the names speak of a condition, or people are numbered group by group, the kind is what a model can be asked for.
+or names speak of a condition or of several parts of the body, or people are numbered group by group, the kind is what a model
+can be asked for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from assets.inspect.dicom_sets import DicomSet
 from assets.inspect.evidence import Evidence
 from assets.inspect.grouping import escaped
 from assets.inspect.layout import Plan
-from assets.inspect.lexicon import CONDITIONS, SEQUENCES
+from assets.inspect.lexicon import BODY_PARTS, CONDITIONS, SEQUENCES
 from assets.inspect.patterns import Stretch, read
 from assets.inspect.roles import Part
 from assets.inspect.tokens import Token, words
@@ -24,11 +25,12 @@ from assets.templates import stem
 _CONFIDENCE = 0.35
 _MOST_GROUPS = 4
 _FEWEST_SEQUENCES = 3
+_MOST_NAMES = 12
 
 
 def in_names(planned: Plan) -> ClassRule | None:
     """Classes that the names of images without labels tell by the way."""
-    return _groups_of_people(planned) or _conditions(planned) or _sequences(planned)
+    return _groups_of_people(planned) or _conditions(planned) or _sequences(planned) or _body_parts(planned)
 
 
 def in_headers(instances: DicomSet) -> ClassRule | None:
@@ -117,6 +119,17 @@ def _sequences(planned: Plan) -> ClassRule | None:
     seen = f"no label is told, and people differ in the sequences that files are called after: {', '.join(names)}"
     matches = {name: rf"{escaped(name)}(?:[ _.-]\d+)?" for name in names}
     return ClassRule(tuple(names), Evidence("classes", "field", _CONFIDENCE, seen), told="{stem}", matches=matches)
+
+
+def _body_parts(planned: Plan) -> ClassRule | None:
+    """The same few names in several folders, each of which speaks of a part of the body, and not all of the same."""
+    counts = Counter(stem(path.rpartition("/")[2]) for part, _ in _parts(planned) for path in part.group.paths)
+    shown = {name: frozenset(words(name)) & BODY_PARTS for name in counts}
+    if not 2 <= len(counts) <= _MOST_NAMES or min(counts.values()) < 2 or not all(shown.values()) or len(set(shown.values())) < 2:
+        return None
+    names = sorted(counts)
+    seen = f"no label is told, and names that come again in several folders speak of parts of the body: {', '.join(names)}"
+    return ClassRule(tuple(names), Evidence("classes", "field", _CONFIDENCE, seen), told="{stem}")
 
 
 def _parts(planned: Plan) -> Iterator[tuple[Part, tuple[Stretch, ...]]]:

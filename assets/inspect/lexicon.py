@@ -50,6 +50,12 @@ SEQUENCES = words_of("""
     """)
 """Kinds of acquisition: series of one subject rather than classes of images."""
 
+BODY_PARTS = words_of("""
+    head brain skull eye neck thyroid chest thorax lung lungs breast heart cardiac abdomen abdominal liver kidney kidneys spleen
+    pancreas pelvis prostate bladder uterus spine shoulder elbow wrist hand hip thigh knee ankle foot renal
+    """)
+"""What an image shows; images of two of them are no series of one scan."""
+
 MODALITIES: tuple[tuple[str, str], ...] = (
     ("mammogra", "Mammography"),
     ("fundus", "Fundus"),

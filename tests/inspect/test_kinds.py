@@ -105,6 +105,37 @@ def test_other_words_in_that_place_are_none(tmp_path: Path) -> None:
     assert inspect_folder(tmp_path).said("task") == ""
 
 
+def shown(root: Path, folders: tuple[str, ...], names: tuple[str, ...]) -> None:
+    for folder in folders:
+        for name in names:
+            picture(root / folder / f"{name}.png")
+
+
+def test_parts_of_the_body_that_come_again_in_several_folders_are_classes(tmp_path: Path) -> None:
+    shown(tmp_path, ("half/5", "half/10", "full/5"), ("Brain_2", "3DMR_Chest", "Heart"))
+    found, spec, tree = drafted(tmp_path)
+    assert found.said("task") == "classification"
+    assert told(spec, tree)["half/10/3DMR_Chest.png"] == "3DMR_Chest"
+    assert set(told(spec, tree).values()) == {"Brain_2", "3DMR_Chest", "Heart"}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(("brain_t1", "brain_t2"), id="of one part of the body"),
+        pytest.param(("brain", "heart", "overview"), id="and of none"),
+    ],
+)
+def test_series_are_no_parts_of_the_body(tmp_path: Path, names: tuple[str, ...]) -> None:
+    shown(tmp_path, ("1", "2", "3"), names)
+    assert inspect_folder(tmp_path).said("task") == ""
+
+
+def test_parts_of_the_body_that_are_shown_once_are_no_classes(tmp_path: Path) -> None:
+    shown(tmp_path, ("a",), ("brain", "heart", "liver"))
+    assert inspect_folder(tmp_path).said("task") == ""
+
+
 def test_a_modality_that_patients_differ_in_is_a_class(tmp_path: Path) -> None:
     for patient, modality in (("P-1", "MR"), ("P-2", "CT"), ("P-3", "MR")):
         for number in (1, 2):
