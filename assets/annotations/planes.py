@@ -61,10 +61,6 @@ class LabelMap:
         planes = [p for p in Plane if min(in_plane(p, self.shape_ijk)) > 1] if self.space == "patient" else [Plane.AXIAL]
         return {plane: label_components(self.crop, plane, self.offset_ijk) for plane in planes}
 
-    def find_components(self) -> None:
-        """Find them now, in this thread, so that they are there when they are asked for."""
-        _ = self.components
-
     def identity(self, spec: DatasetSpec, plane: Plane, found: Components) -> dict[str, Any]:
         """The columns that say where each row belongs."""
         names = {number: label.name for number, label in spec.labels.items()}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from assets import volumes
+from assets.annotations.planes import LabelMap
 from assets.dataset import Dataset, survey
 from assets.image_stream import store_image
 from assets.label_maps import read_labels
@@ -46,9 +47,9 @@ def dataset(root: Path, *, unknown_label: bool = False, cut: bool = False, const
     return Dataset(spec_of("made", LAYOUT, {1: "organ"}), Layout(root))
 
 
-def built(made_of: Dataset, out: Path) -> SubjectVolumes:
+def built(made_of: Dataset, out: Path, measure: Callable[[LabelMap], None] = lambda _: None) -> SubjectVolumes:
     found = survey(made_of)
-    return build_volumes(made_of.spec, made_of.raw_root, found.tree.subjects["a"], out, synthetic=False)
+    return build_volumes(made_of.spec, made_of.raw_root, found.tree.subjects["a"], out, synthetic=False, measure=measure)
 
 
 def late(task: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,6 +85,25 @@ def test_rows_of_images_come_before_rows_of_labels(tmp_path: Path) -> None:
     assert [(row["kind"], row["series"]) for row in made.rows] == [("image", "first"), ("image", "second"), ("labels", "first")]
     assert sorted(made.sources) == ["a/first.nii.gz", "a/second.nii.gz", "a/seg.nii.gz"]
     assert len(made.label_maps) == 1
+
+
+def test_label_maps_are_measured_while_images_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = threading.Event()
+
+    def storing(*args: Any, **kwargs: Any) -> Any:
+        assert measured.wait(30)
+        return store_image(*args, **kwargs)
+
+    monkeypatch.setattr(volumes, "store_image", storing)
+    shapes = []
+
+    def measure(label_map: LabelMap) -> None:
+        shapes.append(label_map.crop.shape)
+        measured.set()
+
+    made = built(dataset(tmp_path), tmp_path / "out", measure)
+    assert shapes == [(6, 7, 8)]
+    assert not made.has_error
 
 
 def test_no_thread_is_left_when_the_disk_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
