@@ -6,6 +6,7 @@ import filecmp
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from assets.junk import copied_from, is_partial_download, junk_reason
@@ -46,6 +47,16 @@ def discover(spec: DatasetSpec, root: Path, headers: Path | None = None) -> RawT
     """
     if not root.is_dir() or next(root.iterdir(), None) is None:
         raise RawDataMissingError(_what_to_download(spec, root))
+    tree = _placed(spec, root, headers)
+    if not tree.subjects:
+        raise RawDataMissingError(
+            f"{root} holds {len(tree.files)} files, but none matches the layout of {spec.slug}: expected paths such as "
+            f"{', '.join(_examples(spec))} with subject {spec.layout.subject}{_where_it_fits(spec, root)}{_what_is_hidden(tree)}"
+        )
+    return tree
+
+
+def _placed(spec: DatasetSpec, root: Path, headers: Path | None) -> RawTree:
     sorter = _Sorter(spec, root, headers)
     unlisted: list[OSError] = []
     leading_back: list[tuple[str, os.stat_result | OSError]] = []
@@ -57,13 +68,16 @@ def discover(spec: DatasetSpec, root: Path, headers: Path | None = None) -> RawT
         folder = Path(error.filename).relative_to(root).as_posix()
         detail = f"the folder cannot be listed: {error.strerror}; {_NOT_KNOWN}"
         sorter.findings.append(finding(Code.UNREADABLE, detail, file=folder))
-    tree = sorter.tree()
-    if not tree.subjects:
-        raise RawDataMissingError(
-            f"{root} holds {len(tree.files)} files, but none matches the layout of {spec.slug}: expected paths such as "
-            f"{', '.join(_examples(spec))} with subject {spec.layout.subject}{_what_is_hidden(tree)}"
-        )
-    return tree
+    return sorter.tree()
+
+
+def _where_it_fits(spec: DatasetSpec, root: Path) -> str:
+    """Which folder inside the raw folder the layout would fit, as after unpacking an archive into a folder of its name."""
+    folders = islice((f for pattern in ("*", "*/*") for f in sorted(root.glob(pattern)) if f.is_dir()), _MOST_FOLDERS)
+    for folder in folders:
+        if n_subjects := len(_placed(spec, folder, None).subjects):
+            return f". It would fit what {folder} holds ({n_subjects} subjects): move that up into {root}"
+    return ""
 
 
 def _what_is_hidden(tree: RawTree) -> str:

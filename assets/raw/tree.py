@@ -19,10 +19,6 @@ ONLY_SCAN = "0"
 FileState = Literal["used", "ignored", "unclaimed", "quarantined"]
 
 
-class RawDataMissingError(Exception):
-    """There is nothing to read; the message says what to download and where to put it."""
-
-
 @dataclass(frozen=True, slots=True)
 class FileEntry:
     """One file of the raw folder and what it is for.

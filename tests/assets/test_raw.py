@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -382,6 +383,15 @@ def test_a_missing_empty_or_foreign_folder_says_what_to_do(tmp_path: Path) -> No
         discover(KITS, tmp_path)
     put(tmp_path, "something/else.txt")
     with pytest.raises(RawDataMissingError, match=r"holds 1 files, but none matches.*dataset/\{subject\}/imaging"):
+        discover(KITS, tmp_path)
+
+
+@pytest.mark.parametrize("inside", ["kits23-main", "downloads/kits23-main"])
+def test_a_download_that_lies_too_deep_is_found_and_named(tmp_path: Path, inside: str) -> None:
+    put_case(tmp_path / inside, 1)
+    put_case(tmp_path / inside, 2)
+    expected = re.escape(f"It would fit what {tmp_path / inside} holds (2 subjects): move that up into {tmp_path}")
+    with pytest.raises(RawDataMissingError, match=expected):
         discover(KITS, tmp_path)
 
 
