@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 SUBJECTS_PER_RUN = 256
 """Subjects of one backfill run: a run costs seconds, so that thousands of subjects should not be thousands of runs."""
 
+_MOST_REMOVED = 5
+"""Leavings of a crash that are named one by one in the log."""
+
 STEP_DESCRIPTIONS = {
     "volumes": "RAS+ OME-Zarr volumes: every image and label map, axes permuted and flipped, never resampled.",
     "boxes": "2-D bounding boxes of every 4-connected component, per slice, label and plane.",
@@ -80,8 +83,11 @@ def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsD
     def raw(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
         found = _survey(dataset)
         found.tree.keep_headers()
-        for path in dataset.store.clean():
-            context.log.info(f"{spec.slug}: removed {path}, which no manifest names: a run was interrupted")
+        removed = dataset.store.clean()
+        for path in removed[:_MOST_REMOVED]:
+            context.log.info(f"{spec.slug}: removed {path}, which nothing records: a run was interrupted")
+        if len(removed) > _MOST_REMOVED:
+            context.log.info(f"{spec.slug}: removed {len(removed) - _MOST_REMOVED} more of the kind")
         _sync_partitions(context, found, partitions)
         table, key = found.raw_table(), found.raw_key()
         verdict = gates.raw(spec, table)

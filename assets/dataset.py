@@ -16,7 +16,7 @@ from assets.raw.identities import CACHE_NAME
 from assets.spec import DatasetSpec
 from assets.tables import RAW, frame
 from resources.findings import Code
-from resources.layout import Layout
+from resources.layout import Layout, safe_name
 from resources.manifest import Manifest
 from resources.ome_zarr import StoreDamagedError
 from resources.store import DatasetStore, NotPublishedError
@@ -57,6 +57,7 @@ class Survey:
         tree: What the raw folder holds.
         manifests: Subject -> what is recorded of it.
         plans: Subject -> what has to be done, for every subject of the raw folder.
+        unreadable: Manifests that cannot be read, by the names of their files.
         vanished: Subjects that have products but no raw files any more; none while a folder or link cannot be looked into.
         rehashed: Content hashes of files that were touched, which no manifest vouches for: (path, size, mtime_ns) -> sha256.
     """
@@ -65,6 +66,7 @@ class Survey:
     tree: RawTree
     manifests: Mapping[str, Manifest]
     plans: Mapping[str, SubjectPlan]
+    unreadable: frozenset[str]
     vanished: tuple[str, ...]
     rehashed: Mapping[tuple[str, int, int], str]
 
@@ -110,7 +112,7 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
         RawDataMissingError: There are no raw data.
     """
     tree = dataset.discover()
-    manifests = dataset.store.manifests()
+    manifests, unreadable = dataset.store.manifests(), dataset.store.unreadable()
     rehashed = _recorded_hashes(dataset)
     fingerprints = Fingerprints(dataset.raw_root, dict(rehashed))
     for recorded in manifests.values():
@@ -128,15 +130,25 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
             fingerprints,
             partial(dataset.store.is_intact, manifest) if manifest else lambda _: False,
             synthetic=tree.synthetic,
+            unreadable=safe_name(subject) in unreadable,
         )
     rehashed |= {mark: content for mark, content in fingerprints.known.items() if mark not in vouched}
-    return Survey(dataset, tree, manifests, plans, vanished(tree, manifests), rehashed)
+    return Survey(dataset, tree, manifests, plans, unreadable, vanished(tree, manifests, unreadable), rehashed)
 
 
-def vanished(tree: RawTree, manifests: Mapping[str, Manifest]) -> tuple[str, ...]:
-    """Subjects that have products but no raw files any more; none while a folder or link cannot be looked into."""
-    hidden = any(f.code is Code.UNREADABLE for f in tree.findings)
-    return () if hidden else tuple(sorted(set(manifests) - set(tree.subjects)))
+def vanished(tree: RawTree, manifests: Mapping[str, Manifest], unreadable: frozenset[str]) -> tuple[str, ...]:
+    """Subjects that have products but no raw files any more; none while a folder or link cannot be looked into.
+
+    Args:
+        tree: What the raw folder holds.
+        manifests: Subject -> what is recorded of it.
+        unreadable: Manifests that cannot be read, by the names of their files. These are the subjects' names, save for names that
+            make no file name; such a subject is not told from its file, and is left to `verify`.
+    """
+    if any(f.code is Code.UNREADABLE for f in tree.findings):
+        return ()
+    lost = unreadable - {safe_name(subject) for subject in tree.subjects}
+    return tuple(sorted((set(manifests) - set(tree.subjects)) | {name for name in lost if safe_name(name) == name}))
 
 
 def _recorded_hashes(dataset: Dataset) -> dict[tuple[str, int, int], str]:

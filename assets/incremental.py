@@ -34,6 +34,10 @@ CODE_VERSION: Mapping[str, int] = {
 """Raised by hand when a step's code changes what it writes."""
 
 
+NEVER = "never computed"
+UNREADABLE = "what is recorded of it cannot be read (damaged, or written by another version), so that it is made anew"
+
+
 def subject_steps(spec: DatasetSpec) -> tuple[str, ...]:
     """The per-subject steps of a dataset, in order; a step without anything to measure does not exist."""
     of_labels = ("boxes", "mask_sizes", *(("lesion_sizes",) if spec.lesions else ())) if spec.layout.labels else ()
@@ -165,6 +169,7 @@ def plan_subject(
     is_intact: Callable[[str], bool],
     *,
     synthetic: bool,
+    unreadable: bool = False,
 ) -> SubjectPlan:
     """Compare a subject's manifest with its raw files, the spec and the code.
 
@@ -175,10 +180,11 @@ def plan_subject(
         fingerprints: Hashes raw files that were touched.
         is_intact: Whether the recorded files of a step are there with their recorded sizes.
         synthetic: Whether the raw data are made up.
+        unreadable: Whether something is recorded that cannot be read, and so is no manifest.
     """
     steps = subject_steps(spec)
     if manifest is None:
-        return SubjectPlan(raw.subject, dict.fromkeys(steps, "never computed"))
+        return SubjectPlan(raw.subject, dict.fromkeys(steps, UNREADABLE if unreadable else NEVER))
     reason = _changed_sources(raw, manifest, fingerprints)
     if reason is None and manifest.state == "quarantined" and any(f.code in RETRIED for f in manifest.findings):
         reason = "was quarantined for a reason that may have passed"
@@ -225,7 +231,7 @@ def _changed(now: FileEntry, then: SourceRecord, fingerprints: Fingerprints) -> 
 def _why_stale(spec: DatasetSpec, step: str, key: str, manifest: Manifest, is_intact: Callable[[str], bool]) -> str | None:
     record = manifest.steps.get(step)
     if record is None:
-        return "never computed"
+        return NEVER
     if record.key != key:
         return _what_differs(spec, step, record.code_version, record.parameters)
     if manifest.state == "published" and not is_intact(step):

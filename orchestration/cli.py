@@ -139,7 +139,7 @@ def verify(slug: Slug, *, as_json: AsJson = False) -> None:
 def forget(slug: Slug, subject: Annotated[str, typer.Argument(help="The subject to make anew.")]) -> None:
     """Remove a subject's products, so that the next run makes them anew; raw files are not touched."""
     store = _dataset(slug).store
-    if store.manifest(subject) is None:
+    if not store.has_manifest(subject):
         _stop(f"nothing has been made of {slug} {subject!r}", 2)
     store.withdraw(subject)
     typer.echo(f"the products of {subject} are removed; the next run of {slug} makes them anew")

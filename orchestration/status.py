@@ -10,12 +10,14 @@ import polars as pl
 
 from assets.counts import counts
 from assets.dataset import Dataset, Survey, vanished
+from assets.incremental import NEVER, UNREADABLE
 from assets.index import NotReadyError, index_key, index_tables, make_splits, require_gate, splits_key
 from assets.mds.state import FailedAttempt, records_state
 from assets.raw import RawDataMissingError
 from assets.spec_mds import Mds
 from assets.tables import BOXES
 from resources.findings import Severity
+from resources.layout import safe_name
 from resources.manifest import Manifest
 from resources.ome_zarr import StoreDamagedError
 from resources.store import DatasetRecord, NotPublishedError
@@ -40,6 +42,7 @@ def status(dataset: Dataset) -> dict[str, Any]:
             "published": sum(m.state == "published" for m in manifests.values()),
             "quarantined": len(quarantined),
             "vanished": len(_vanished(dataset, manifests)),
+            "unreadable": len(store.unreadable()),
         },
         "quarantined": quarantined,
         "rows": {name: table["rows"] for name, table in sorted(record.tables.items())},
@@ -55,7 +58,8 @@ def status(dataset: Dataset) -> dict[str, Any]:
 def _vanished(dataset: Dataset, manifests: Mapping[str, Manifest]) -> tuple[str, ...]:
     """Subjects whose raw files are gone; a raw folder that is missing as a whole withdraws nobody."""
     try:
-        return vanished(dataset.discover(), manifests) if manifests else ()
+        unreadable = dataset.store.unreadable()
+        return vanished(dataset.discover(), manifests, unreadable) if manifests or unreadable else ()
     except RawDataMissingError:
         return ()
 
@@ -123,16 +127,7 @@ def status_lines(content: Mapping[str, Any]) -> Iterator[str]:
     yield f"raw data: {raw['folder']}" + (
         "" if raw["present"] else f" is missing or empty; try `medfoundry download {content['dataset']}`"
     )
-    subjects = content["subjects"]
-    yield (
-        f"subjects: {subjects['published']} published, {subjects['quarantined']} quarantined; "
-        f"the full release has {subjects['expected'] or 'an unstated number'}"
-    )
-    if subjects["vanished"]:
-        said = f"raw files of {subjects['vanished']} of them are gone; the next run withdraws them"
-        yield f"  {said}; `medfoundry why {content['dataset']}` names them"
-    for subject, errors in content["quarantined"].items():
-        yield f"  quarantined {subject}: {'; '.join(errors)}"
+    yield from _subject_lines(content)
     for name, rows in content["rows"].items():
         yield f"  {name + '.parquet':<22} {rows:>9} rows"
     for count in content["counts"]:
@@ -150,6 +145,22 @@ def status_lines(content: Mapping[str, Any]) -> Iterator[str]:
     if content["records"] is not None:
         yield from _records_lines(content["records"])
     yield f"products: {content['folder']}"
+
+
+def _subject_lines(content: Mapping[str, Any]) -> Iterator[str]:
+    subjects = content["subjects"]
+    yield (
+        f"subjects: {subjects['published']} published, {subjects['quarantined']} quarantined; "
+        f"the full release has {subjects['expected'] or 'an unstated number'}"
+    )
+    if subjects["vanished"]:
+        said = f"raw files of {subjects['vanished']} of them are gone; the next run withdraws them"
+        yield f"  {said}; `medfoundry why {content['dataset']}` names them"
+    if subjects["unreadable"]:
+        said = f"what is recorded of {subjects['unreadable']} more cannot be read (damaged, or written by another version)"
+        yield f"  {said}; the next run makes them anew"
+    for subject, errors in content["quarantined"].items():
+        yield f"  quarantined {subject}: {'; '.join(errors)}"
 
 
 def _records_lines(records: Mapping[str, Any]) -> Iterator[str]:
@@ -194,7 +205,8 @@ def why_dataset(dataset: Dataset) -> list[dict[str, Any]]:
     spec, store = dataset.spec, dataset.store
     if store.dataset_record() == DatasetRecord():
         steps = ("index", "splits", *(("records",) if spec.mds is not None else ()))
-        return [{"subject": "(dataset)", "state": "no record", "stale": dict.fromkeys(steps, "never computed")}]
+        reason = UNREADABLE if store.record_is_damaged else NEVER
+        return [{"subject": "(dataset)", "state": "no record", "stale": dict.fromkeys(steps, reason)}]
     reason = "made from other subjects, another spec or code, or a table is missing"
     stale = {}
     try:
@@ -225,7 +237,7 @@ def _scored(dataset: Dataset, mds: Mds) -> bool:
 def _state(found: Survey, subject: str) -> str:
     manifest = found.manifests.get(subject)
     if manifest is None:
-        return "never computed"
+        return "record unreadable" if safe_name(subject) in found.unreadable else NEVER
     if manifest.state == "published":
         return "published"
     return "quarantined: " + "; ".join(str(f.finding()) for f in manifest.errors())

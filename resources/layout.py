@@ -13,6 +13,9 @@ DATA_ROOT_VARIABLE = "MEDFOUNDRY_DATA"
 RECORDS = "records"
 """Folder of a dataset's MDS-Bench records, relative to its products folder."""
 
+MANIFESTS = "manifest"
+"""Folder of the subjects' manifests, relative to its products folder."""
+
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TAKEN = re.compile(
     r".*(-(?=[0-9]*[a-f])[0-9a-f]{8}|\.|\.parquet|\.json|\.zarr|\.png|\.tmp|\.lock)|labels", re.IGNORECASE | re.DOTALL
@@ -84,12 +87,17 @@ def preview_path(subject: str) -> str:
 
 def manifest_path(subject: str) -> str:
     """A subject's manifest, relative to the products folder."""
-    return f"manifest/{safe_name(subject)}.json"
+    return f"{MANIFESTS}/{safe_name(subject)}.json"
 
 
 def is_product(path: str) -> bool:
     """Whether a file, relative to the products folder, lies where subjects' products, tables and their records lie."""
     parts = path.split("/")
-    if parts[0] in {"volumes", "previews", "manifest", RECORDS}:
+    if parts[0] in {"volumes", "previews", MANIFESTS, RECORDS}:
         return len(parts) > 1
     return len(parts) <= 2 and path.endswith((".parquet", ".tmp"))
+
+
+def is_dataset_product(path: str) -> bool:
+    """Whether a product, relative to the products folder, is one of the whole dataset: a table, or one of its records."""
+    return "/" not in path or path.startswith(f"{RECORDS}/")

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -138,3 +139,11 @@ class Manifest(_Record):
     def errors(self) -> tuple[FindingRecord, ...]:
         """The findings that keep the subject out."""
         return tuple(f for f in self.findings if f.severity is Severity.ERROR)
+
+
+def manifest_at(path: Path) -> Manifest | None:
+    """The manifest in a file; None where there is no file, or it cannot be read."""
+    try:
+        return Manifest.from_bytes(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None

@@ -22,11 +22,11 @@ import polars as pl
 from resources import durable
 from resources.dataset_record import DatasetRecord, table_file
 from resources.files import has_size, xxh128_of
-from resources.layout import Layout, manifest_path, subject_table_path
-from resources.manifest import FileRecord, Manifest, StepRecord
+from resources.layout import MANIFESTS, Layout, manifest_path, safe_name, subject_table_path
+from resources.manifest import FileRecord, Manifest, StepRecord, manifest_at
 from resources.ome_zarr import StoreDamagedError, StoredVolume, open_volume
 from resources.staging import Staging, parquet_bytes
-from resources.upkeep import LOCK, Damage, damages, dead_staging, orphans, remove
+from resources.upkeep import LOCK, Damage, bearing, damages, dead_staging, orphans, proven_bytes, remove
 
 __all__ = ["DatasetRecord", "DatasetStore", "NotPublishedError", "PublishConflictError", "Staging", "parquet_bytes"]
 
@@ -34,6 +34,7 @@ DATASET_RECORD = "dataset.json"
 STAGING = ".staging"
 COMMIT_LOCK = ".commit.lock"
 _REPLACED = ".replaced"
+UNREADABLE = "cannot be read: damaged, or written by another version"
 
 
 class NotPublishedError(LookupError):
@@ -111,7 +112,7 @@ class DatasetStore:
             OSError: The disk failed; the subject has its old products, or none of those that were to be replaced.
         """
         with self._committing():
-            before = self.manifest(manifest.subject)
+            before, older = self.manifest(manifest.subject), self._products(manifest.subject)
             kept = {name: record for name, record in manifest.steps.items() if name not in replaced}
             _require_as_recorded(before, manifest.subject, kept)
             if before is not None and any(s.files for name, s in before.steps.items() if name not in kept):
@@ -121,7 +122,7 @@ class DatasetStore:
             for folder in sorted({(self.root / path).parent for path in moved}):
                 durable.sync(folder)
             self._record(manifest)
-            self._remove_products(before, {file.path for step in manifest.steps.values() for file in step.files})
+            self._remove_files(older - {file.path for step in manifest.steps.values() for file in step.files})
 
     def _record(self, manifest: Manifest) -> None:
         durable.write_bytes(self.root / manifest_path(manifest.subject), manifest.to_bytes())
@@ -135,43 +136,59 @@ class DatasetStore:
     def quarantine(self, manifest: Manifest) -> None:
         """Record a subject as quarantined and remove what had been made of it."""
         with self._committing():
-            before = self.manifest(manifest.subject)
+            before = self._products(manifest.subject)
             self._record(manifest)
-            self._remove_products(before, set())
+            self._remove_files(before)
 
     def withdraw(self, subject: str) -> None:
         """Forget a subject whose raw data are gone, and remove its products."""
         with self._committing():
-            before = self.manifest(subject)
+            before = self._products(subject)
             path = self.root / manifest_path(subject)
             if path.exists():
                 durable.remove_file(path)
                 durable.sync(path.parent)
-            self._remove_products(before, set())
+            self._remove_files(before)
 
-    def _remove_products(self, before: Manifest | None, kept: set[str]) -> None:
-        """Remove the files that the manifest `before` names, but not those in `kept`; a crash in between is `clean`'s to mend."""
-        steps = before.steps.values() if before else ()
-        self._remove_files({file.path for step in steps for file in step.files} - kept)
+    def _products(self, subject: str) -> set[str]:
+        """The files that a subject's manifest names; if it cannot be read, those that bear the subject's name."""
+        manifest = self.manifest(subject)
+        if manifest is not None:
+            return {file.path for step in manifest.steps.values() for file in step.files}
+        return set(bearing(self.root, safe_name(subject))) if self.has_manifest(subject) else set()
+
+    def has_manifest(self, subject: str) -> bool:
+        """Whether anything is recorded of a subject, readable or not."""
+        return (self.root / manifest_path(subject)).exists()
 
     def _remove_files(self, paths: Iterable[str]) -> None:
+        """A crash in between is `clean`'s to mend."""
         for path in sorted(paths):
             durable.remove_file(self.root / path)
             durable.prune((self.root / path).parent, self.root)
 
     def manifest(self, subject: str) -> Manifest | None:
         """A subject's manifest; None when there is none or it is damaged, which makes the subject stale."""
-        found = _load(self.root / manifest_path(subject))
+        found = manifest_at(self.root / manifest_path(subject))
         return found if found is not None and found.subject == subject else None
 
     def manifests(self) -> dict[str, Manifest]:
         """All manifests by subject; damaged ones are left out."""
-        found = (_load(path) for path in sorted((self.root / "manifest").glob("*.json")))
+        found = (manifest_at(path) for path in sorted((self.root / MANIFESTS).glob("*.json")))
         return {m.subject: m for m in found if m is not None}
 
     def damaged_manifests(self) -> list[Path]:
         """Manifests that cannot be read: damaged, or written by another version."""
-        return [path for path in sorted((self.root / "manifest").glob("*.json")) if _load(path) is None]
+        return [path for path in sorted((self.root / MANIFESTS).glob("*.json")) if manifest_at(path) is None]
+
+    def unreadable(self) -> frozenset[str]:
+        """The names of those files, without their ending."""
+        return frozenset(path.stem for path in self.damaged_manifests())
+
+    @property
+    def record_is_damaged(self) -> bool:
+        """Whether the dataset's own record is there and cannot be read: damaged, or written by another version."""
+        return (self.root / DATASET_RECORD).exists() and self._dataset_record() is None
 
     def is_intact(self, manifest: Manifest, step: str) -> bool:
         """Whether every file of a step is there with its recorded size."""
@@ -191,7 +208,7 @@ class DatasetStore:
             recorded = next((f for step in steps for f in step.files if f.path == path), None)
             if recorded is None:
                 raise NotPublishedError(f"{self.slug} has no {table} of subject {subject}; materialize it first")
-            return pl.read_parquet(_proven_bytes(self.root, recorded))
+            return pl.read_parquet(proven_bytes(self.root, recorded))
 
     def open_volume(self, subject: str, path: str) -> StoredVolume:
         """A published volume; `path` is that of its group, as the `volumes` table gives it.
@@ -306,7 +323,7 @@ class DatasetStore:
             recorded = self.dataset_record().tables.get(name)
             if recorded is None:
                 raise NotPublishedError(f"{self.slug} has no table {name}; materialize the step that writes it first")
-            return pl.read_parquet(_proven_bytes(self.root, table_file(name, recorded)))
+            return pl.read_parquet(proven_bytes(self.root, table_file(name, recorded)))
 
     def folder_current(self, step: str, key: str, folder: str) -> bool:
         """Whether a step's folder was made under `key` and every file of it is there with its recorded size."""
@@ -327,7 +344,7 @@ class DatasetStore:
             recorded = next((f for f in self.dataset_record().files() if f.path == path), None)
             if recorded is None:
                 raise NotPublishedError(f"{self.slug} has no {path}; materialize the step that writes it first")
-            return _proven_bytes(self.root, recorded)
+            return proven_bytes(self.root, recorded)
 
     def recorded_files(self) -> Iterator[FileRecord]:
         """Every file that a manifest or the dataset's record names."""
@@ -343,9 +360,9 @@ class DatasetStore:
             progress: Called with the bytes read so far and the bytes in all.
         """
         for path in self.damaged_manifests():
-            yield Damage(path.relative_to(self.root).as_posix(), "cannot be read: damaged, or written by another version")
-        if (self.root / DATASET_RECORD).exists() and self._dataset_record() is None:
-            yield Damage(DATASET_RECORD, "cannot be read")
+            yield Damage(path.relative_to(self.root).as_posix(), UNREADABLE)
+        if self.record_is_damaged:
+            yield Damage(DATASET_RECORD, UNREADABLE)
         yield from damages(self.root, list(self.recorded_files()), progress)
 
     def recover(self) -> list[str]:
@@ -370,14 +387,7 @@ class DatasetStore:
 
     def _orphans(self) -> list[Path]:
         recorded = {file.path for file in self.recorded_files()} | {manifest_path(s) for s in self.manifests()}
-        return orphans(self.root, recorded, unreadable={path.stem for path in self.damaged_manifests()})
-
-
-def _load(path: Path) -> Manifest | None:
-    try:
-        return Manifest.from_bytes(path.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return None
+        return orphans(self.root, recorded, self.unreadable(), spare_dataset=self.record_is_damaged)
 
 
 def _require_as_recorded(before: Manifest | None, subject: str, kept: Mapping[str, StepRecord]) -> None:
@@ -385,14 +395,3 @@ def _require_as_recorded(before: Manifest | None, subject: str, kept: Mapping[st
     for name, record in kept.items():
         if name not in recorded or recorded[name].model_dump(mode="json") != record.model_dump(mode="json"):
             raise PublishConflictError(f"{name} of subject {subject} was published anew meanwhile; run it again")
-
-
-def _proven_bytes(root: Path, recorded: FileRecord) -> bytes:
-    """The content of a file, which is what was recorded."""
-    try:
-        content = (root / recorded.path).read_bytes()
-    except FileNotFoundError as error:
-        raise StoreDamagedError(f"{root / recorded.path} is missing and must be rebuilt") from error
-    if xxh128_of(content) != recorded.xxh128:
-        raise StoreDamagedError(f"{root / recorded.path} is damaged and must be rebuilt (XXH128 differs)")
-    return content

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from resources import durable
-from resources.files import files_below, record_of
-from resources.layout import is_product
+from resources.files import files_below, record_of, xxh128_of
+from resources.layout import MANIFESTS, RECORDS, is_dataset_product, is_product
 from resources.manifest import FileRecord
 from resources.ome_metadata import ARRAY, DOCUMENT
 from resources.ome_zarr import StoreDamagedError, open_volume
@@ -95,25 +95,34 @@ def dead_staging(parent: Path) -> Iterator[Path]:
         yield folder
 
 
-def orphans(root: Path, recorded: set[str], unreadable: set[str]) -> list[Path]:
+def orphans(root: Path, recorded: Collection[str], unreadable: Collection[str], *, spare_dataset: bool) -> list[Path]:
     """Files of products that nothing records: a crash left them, or they were replaced.
 
     Args:
         root: The products folder.
         recorded: Files that are recorded, relative to it.
         unreadable: File names (without suffix) of subjects whose manifest cannot be read; whatever bears them is left alone.
+        spare_dataset: Whether the dataset's own record cannot be read, so that its tables and records are left alone too.
     """
     found = []
     for path in files_below(root):
         name = path.relative_to(root).as_posix()
-        if name not in recorded and is_product(name) and not _bears(name, unreadable):
+        spared = spare_dataset and is_dataset_product(name)
+        if name not in recorded and is_product(name) and not spared and not _bears(name, unreadable):
             found.append(path)
     return found
 
 
-def _bears(name: str, stems: set[str]) -> bool:
+def _bears(name: str, stems: Collection[str]) -> bool:
     second = name.split("/")[1] if "/" in name else ""
     return second in stems or Path(second).stem in stems
+
+
+def bearing(root: Path, stem: str) -> Iterator[str]:
+    """Files of a subject's products, by their names alone, relative to the products folder; its manifest is none of them."""
+    for folder in sorted(path for path in root.glob("[!.]*") if path.is_dir() and path.name not in (MANIFESTS, RECORDS)):
+        for path in (folder / stem, folder / f"{stem}.parquet", folder / f"{stem}.png"):
+            yield from (file.relative_to(root).as_posix() for file in files_below(path))
 
 
 def remove(root: Path, paths: Sequence[Path]) -> None:
@@ -121,3 +130,18 @@ def remove(root: Path, paths: Sequence[Path]) -> None:
     for path in paths:
         durable.remove_file(path)
         durable.prune(path.parent, root)
+
+
+def proven_bytes(root: Path, recorded: FileRecord) -> bytes:
+    """The content of a file, which is what was recorded.
+
+    Raises:
+        StoreDamagedError: It is missing, or not what was recorded.
+    """
+    try:
+        content = (root / recorded.path).read_bytes()
+    except FileNotFoundError as error:
+        raise StoreDamagedError(f"{root / recorded.path} is missing and must be rebuilt") from error
+    if xxh128_of(content) != recorded.xxh128:
+        raise StoreDamagedError(f"{root / recorded.path} is damaged and must be rebuilt (XXH128 differs)")
+    return content

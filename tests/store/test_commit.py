@@ -117,6 +117,71 @@ def test_a_withdrawn_subject_leaves_no_trace(store: DatasetStore) -> None:
     store.withdraw("nobody")
 
 
+def of_another_version(store: DatasetStore, subject: str) -> None:
+    path = store.root / "manifest" / f"{subject}.json"
+    path.write_bytes(path.read_bytes().replace(b'"schema_version": 2', b'"schema_version": 3'))
+    assert store.manifest(subject) is None
+    assert store.has_manifest(subject)
+
+
+@pytest.fixture
+def lost(store: DatasetStore) -> DatasetStore:
+    """What is recorded of `s` cannot be read; `s.1` and `t` have names much like it."""
+    for subject in ("s", "s.1", "t"):
+        publish(store, subject, 1)
+    (store.root / "previews").mkdir(exist_ok=True)
+    (store.root / "previews" / "s.png").write_bytes(b"png")
+    of_another_version(store, "s")
+    return store
+
+
+def of_the_others(store: DatasetStore) -> None:
+    assert versions_of(store, "s.1") == versions_of(store, "t") == {"volumes": 1, "boxes": 1}
+    assert list(store.verify()) == []
+    assert store.clean() == []
+
+
+def test_a_quarantined_subject_whose_manifest_cannot_be_read_keeps_nothing_else(lost: DatasetStore) -> None:
+    lost.quarantine(quarantined("s"))
+    assert [path for path in tree(lost.root) if path.split("/")[1].split(".")[0] == "s" and "s.1" not in path] == [
+        "manifest/s.json"
+    ]
+    of_the_others(lost)
+
+
+def test_a_withdrawn_subject_whose_manifest_cannot_be_read_leaves_no_trace(lost: DatasetStore) -> None:
+    assert lost.unreadable() == {"s"}
+    lost.withdraw("s")
+    assert set(lost.manifests()) == {"s.1", "t"}
+    assert not lost.has_manifest("s")
+    of_the_others(lost)
+
+
+def test_what_a_manifest_that_cannot_be_read_may_have_named_goes_with_the_next_publication(lost: DatasetStore) -> None:
+    with lost.staging() as staging:
+        moved = make(staging, "s", 2, ("volumes",))["volumes"]
+        step = StepRecord(key="2", code_version=1, parameters={}, files=staging.seal(moved))
+        lost.publish(staging, manifest_of("s", {"volumes": step}), ["volumes"], moved)
+    assert versions_of(lost, "s") == {"volumes": 2}
+    assert not (lost.root / "boxes" / "s.parquet").exists()
+    assert not (lost.root / "previews").exists()
+    of_the_others(lost)
+
+
+def test_clean_spares_the_tables_and_records_of_a_dataset_record_that_cannot_be_read(store: DatasetStore) -> None:
+    publish(store, "s", 1)
+    store.write_tables("index", "k", {"boxes": table(1)}, {})
+    (store.root / "records").mkdir()
+    (store.root / "records" / "0.json").write_text("{}")
+    path = store.root / "dataset.json"
+    path.write_bytes(path.read_bytes().replace(b'"rows"', b'"rowz"'))
+    assert store.record_is_damaged
+    assert store.clean() == []
+    store.write_tables("index", "k", {"boxes": table(2)}, {})
+    assert not store.record_is_damaged
+    assert store.clean() == ["records/0.json"]
+
+
 def test_a_staging_folder_is_discarded_unless_published(store: DatasetStore) -> None:
     with store.staging() as staging:
         make(staging, "s", 1, ("volumes",))
@@ -234,8 +299,7 @@ def test_clean_spares_the_products_of_a_manifest_it_cannot_read(store: DatasetSt
     publish(store, "s.1", 1)
     publish(store, "t", 1)
     before = tree(store.root)
-    path = store.root / "manifest" / "s.1.json"
-    path.write_bytes(path.read_bytes().replace(b'"schema_version": 2', b'"schema_version": 3'))
+    of_another_version(store, "s.1")
     assert store.clean() == []
     assert set(tree(store.root)) == set(before)
     assert labels_path("s.1", "0", "ct", "masses") + "/zarr.json" in before

@@ -217,4 +217,4 @@ OLDER = {"path": "records/0.png", "size": 8, "sha256": "0" * 64}
 def test_a_record_that_names_files_as_an_older_version_did_counts_as_none(store: DatasetStore, named: dict[str, object]) -> None:
     (store.root / "dataset.json").write_bytes(sealed({"tables": {}, "keys": {"index": "k"}, "facts": {}} | named))
     assert store.dataset_record() == DatasetRecord()
-    assert [str(problem) for problem in store.verify()] == ["dataset.json cannot be read"]
+    assert [str(problem) for problem in store.verify()] == ["dataset.json cannot be read: damaged, or written by another version"]
