@@ -167,6 +167,13 @@ def _key(source: FileSource, path: str) -> str | None:
     return key if row is None else "/".join(filter(None, (row.key, key)))
 
 
+def grid_offset_voxels(image: Opened, label: Opened) -> float:
+    """How far the grids lie apart, in voxels; pictures lie on one another by their pixels."""
+    if image.image.space == "picture":
+        return 0.0
+    return grid_distance_voxels(image.affine_ras_mm, label.affine_ras_mm, label.shape_ijk)
+
+
 def require_same_grid(image: Opened, label: Opened) -> None:
     """Shapes must be equal, and no corner further apart than a thousandth of a voxel.
 

@@ -173,7 +173,9 @@ def _sources(raw: RawSubject, made: SubjectVolumes) -> tuple[SourceRecord, ...]:
 def _recall_volumes(dataset: Dataset, build: SubjectBuild, before: Manifest | None) -> list[LabelMap]:
     if before is None or before.state != "published" or "volumes" not in before.steps:
         slug = dataset.spec.slug
-        raise LookupError(f"no volumes of {build.subject} are recorded, see `medfoundry why {slug}`; materialize {slug}* first")
+        raise LookupError(
+            f"no volumes of {build.subject} are recorded, see `medfoundry why {slug}`; materialize {slug}/volumes first"
+        )
     build.sources = before.sources
     renewed = set().union(*(_FOUND_BY.get(step, set()) for step in build.steps))
     build.findings = [f.finding() for f in before.findings if f.code not in renewed]

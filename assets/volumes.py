@@ -21,7 +21,7 @@ from assets.colour import as_colours, as_grey, is_coloured
 from assets.image_stream import StoredImage, store_image
 from assets.label_maps import RasLabels, hash_labels, read_channels, read_labels
 from assets.masks import as_mask, merged
-from assets.opened import Opened, open_on_grid, open_source, require_same_grid
+from assets.opened import Opened, grid_offset_voxels, open_on_grid, open_source, require_same_grid
 from assets.pages import open_pages
 from assets.raw import LabelFile, RawScan, RawSubject
 from assets.repairs import repaired
@@ -30,7 +30,7 @@ from assets.spec_layout import LabelsSource, SeriesSource
 from assets.tables import VOLUMES, frame
 from resources.files import Digest
 from resources.findings import BadInputError, Code, Finding, Severity, finding
-from resources.geometry import grid_distance_voxels, spacing_mm
+from resources.geometry import spacing_mm
 from resources.layout import labels_path, safe_name, scan_path, series_path
 from resources.ome_zarr import slab_bounds, write_hierarchy, write_labels
 from resources.readers.image import RawImage, SourceFile
@@ -347,7 +347,7 @@ class _ScanBuilder:
         row |= {
             "label_ids": list(labels.counts),
             "label_voxels": list(labels.counts.values()),
-            "grid_offset_voxels": max(_grid_offset(grid, file) for file in files),
+            "grid_offset_voxels": max(grid_offset_voxels(grid, file) for file in files),
         }
         affine = source.affine_ras_mm
         attributes = source.attributes(row) | {
@@ -388,13 +388,6 @@ class _ScanBuilder:
             "content_xxh128": content,
             "synthetic": self.synthetic,
         }
-
-
-def _grid_offset(image: Opened, label: Opened) -> float:
-    """How far the grids lie apart, in voxels; pictures lie on one another by their pixels."""
-    if image.image.space == "picture":
-        return 0.0
-    return grid_distance_voxels(image.affine_ras_mm, label.affine_ras_mm, label.shape_ijk)
 
 
 def _file_of(files: Sequence[Opened]) -> str:

@@ -12,7 +12,7 @@ import fcntl
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -159,7 +159,9 @@ class DatasetStore:
 
     def has_manifest(self, subject: str) -> bool:
         """Whether anything is recorded of a subject, readable or not."""
-        return (self.root / manifest_path(subject)).exists()
+        with suppress(FileNotFoundError):
+            return bool((self.root / manifest_path(subject)).stat())
+        return False
 
     def _remove_files(self, paths: Iterable[str]) -> None:
         """A crash in between is `clean`'s to mend."""
