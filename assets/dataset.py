@@ -112,7 +112,8 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
         RawDataMissingError: There are no raw data.
     """
     tree = dataset.discover()
-    manifests, unreadable = dataset.store.manifests(), dataset.store.unreadable()
+    manifests = dataset.store.manifests()
+    unreadable = dataset.store.unreadable(manifests)
     rehashed = _recorded_hashes(dataset)
     fingerprints = Fingerprints(dataset.raw_root, dict(rehashed))
     for recorded in manifests.values():

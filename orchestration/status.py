@@ -42,7 +42,7 @@ def status(dataset: Dataset) -> dict[str, Any]:
             "published": sum(m.state == "published" for m in manifests.values()),
             "quarantined": len(quarantined),
             "vanished": len(_vanished(dataset, manifests)),
-            "unreadable": len(store.unreadable()),
+            "unreadable": len(store.unreadable(manifests)),
         },
         "quarantined": quarantined,
         "rows": {name: table["rows"] for name, table in sorted(record.tables.items())},
@@ -58,7 +58,7 @@ def status(dataset: Dataset) -> dict[str, Any]:
 def _vanished(dataset: Dataset, manifests: Mapping[str, Manifest]) -> tuple[str, ...]:
     """Subjects whose raw files are gone; a raw folder that is missing as a whole withdraws nobody."""
     try:
-        unreadable = dataset.store.unreadable()
+        unreadable = dataset.store.unreadable(manifests)
         return vanished(dataset.discover(), manifests, unreadable) if manifests or unreadable else ()
     except RawDataMissingError:
         return ()

@@ -183,9 +183,9 @@ class DatasetStore:
         """Manifests that cannot be read: damaged, or written by another version."""
         return [path for path in sorted((self.root / MANIFESTS).glob("*.json")) if manifest_at(path) is None]
 
-    def unreadable(self) -> frozenset[str]:
-        """The names of those files, without their ending."""
-        return frozenset(path.stem for path in self.damaged_manifests())
+    def unreadable(self, readable: Iterable[str]) -> frozenset[str]:
+        """The names, without their ending, of the manifests that are none of the `readable` subjects'."""
+        return frozenset(path.stem for path in (self.root / MANIFESTS).glob("*.json")) - {safe_name(s) for s in readable}
 
     @property
     def record_is_damaged(self) -> bool:
@@ -388,8 +388,9 @@ class DatasetStore:
         return removed + [path.relative_to(self.root).as_posix() for path in found]
 
     def _orphans(self) -> list[Path]:
-        recorded = {file.path for file in self.recorded_files()} | {manifest_path(s) for s in self.manifests()}
-        return orphans(self.root, recorded, self.unreadable(), spare_dataset=self.record_is_damaged)
+        readable = self.manifests()
+        recorded = {file.path for file in self.recorded_files()} | {manifest_path(subject) for subject in readable}
+        return orphans(self.root, recorded, self.unreadable(readable), spare_dataset=self.record_is_damaged)
 
 
 def _require_as_recorded(before: Manifest | None, subject: str, kept: Mapping[str, StepRecord]) -> None:

@@ -150,7 +150,7 @@ def test_a_quarantined_subject_whose_manifest_cannot_be_read_keeps_nothing_else(
 
 
 def test_a_withdrawn_subject_whose_manifest_cannot_be_read_leaves_no_trace(lost: DatasetStore) -> None:
-    assert lost.unreadable() == {"s"}
+    assert lost.unreadable(lost.manifests()) == {"s"}
     lost.withdraw("s")
     assert set(lost.manifests()) == {"s.1", "t"}
     assert not lost.has_manifest("s")
