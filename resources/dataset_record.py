@@ -42,7 +42,9 @@ class DatasetRecord:
             TypeError: It has other parts: another version wrote it.
         """
         record = cls(**json.loads(unsealed(content)))
-        tuple(record.files())
+        named = (*record.tables.values(), *(file for files in record.folders.values() for file in files))
+        if any("xxh128" not in file for file in named):
+            raise ValueError("it names files without their XXH128: another version wrote it")
         return record
 
     def without(self, products: Collection[str], steps: Collection[str], facts: Collection[str]) -> DatasetRecord:
@@ -76,4 +78,4 @@ class DatasetRecord:
 
 def table_file(name: str, recorded: Mapping[str, Any]) -> FileRecord:
     """The file of a table."""
-    return FileRecord.model_validate({"path": f"{name}.parquet", "size": recorded.get("size"), "xxh128": recorded.get("xxh128")})
+    return FileRecord(path=f"{name}.parquet", size=recorded["size"], xxh128=recorded["xxh128"])

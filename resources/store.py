@@ -112,7 +112,8 @@ class DatasetStore:
             OSError: The disk failed; the subject has its old products, or none of those that were to be replaced.
         """
         with self._committing():
-            before, older = self.manifest(manifest.subject), self._products(manifest.subject)
+            before = self.manifest(manifest.subject)
+            older = self._products(manifest.subject, before)
             kept = {name: record for name, record in manifest.steps.items() if name not in replaced}
             _require_as_recorded(before, manifest.subject, kept)
             if before is not None and any(s.files for name, s in before.steps.items() if name not in kept):
@@ -136,23 +137,22 @@ class DatasetStore:
     def quarantine(self, manifest: Manifest) -> None:
         """Record a subject as quarantined and remove what had been made of it."""
         with self._committing():
-            before = self._products(manifest.subject)
+            older = self._products(manifest.subject, self.manifest(manifest.subject))
             self._record(manifest)
-            self._remove_files(before)
+            self._remove_files(older)
 
     def withdraw(self, subject: str) -> None:
         """Forget a subject whose raw data are gone, and remove its products."""
         with self._committing():
-            before = self._products(subject)
+            older = self._products(subject, self.manifest(subject))
             path = self.root / manifest_path(subject)
             if path.exists():
                 durable.remove_file(path)
                 durable.sync(path.parent)
-            self._remove_files(before)
+            self._remove_files(older)
 
-    def _products(self, subject: str) -> set[str]:
-        """The files that a subject's manifest names; if it cannot be read, those that bear the subject's name."""
-        manifest = self.manifest(subject)
+    def _products(self, subject: str, manifest: Manifest | None) -> set[str]:
+        """The files that a subject's manifest names; if it is there and cannot be read, those that bear the subject's name."""
         if manifest is not None:
             return {file.path for step in manifest.steps.values() for file in step.files}
         return set(bearing(self.root, safe_name(subject))) if self.has_manifest(subject) else set()
