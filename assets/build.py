@@ -23,7 +23,7 @@ from assets.raw import RawSubject
 from assets.subject import SubjectBuild, build_subject, manifest_of
 from resources.findings import Finding
 from resources.manifest import Manifest
-from resources.memory import heap_at_rest
+from resources.memory import heap_at_rest, keep_freed_memory
 from resources.store import PublishConflictError
 
 CHUNK_SUBJECTS = 64
@@ -123,6 +123,7 @@ def build_subjects(
     order = sorted(plans, key=lambda plan: -_raw_bytes(survey.tree.subjects[plan.subject]))
     n_workers = min(workers or os.cpu_count() or 1, max(len(plans), 1))
     queue = iter(order)
+    keep_freed_memory()
     with heap_at_rest(), ThreadPoolExecutor(n_workers, thread_name_prefix="subject") as pool:
         waiting: dict[Future[SubjectBuild], SubjectPlan] = {}
         while True:

@@ -59,6 +59,7 @@ class SubjectBuild:
         drawer: One thread, in which the preview is drawn while annotations are made.
         drawing: The preview to come.
         measured: What was measured while images still streamed, by step: a part of its table per label map.
+        remarks: Findings of the annotations, which come after those of the files.
         tables: Table -> its rows; a step's own table has its name.
         volumes: The subject's `volumes` rows, computed now or before: what annotations are checked against.
         sources: The raw files.
@@ -77,6 +78,7 @@ class SubjectBuild:
     drawing: Future[bytes] | None = None
     sealing: list[tuple[str, Future[tuple[FileRecord, ...]]]] = field(default_factory=list)
     measured: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    remarks: list[Finding] = field(default_factory=list)
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     volumes: pl.DataFrame = field(default_factory=pl.DataFrame)
     sources: tuple[SourceRecord, ...] = ()
@@ -106,32 +108,34 @@ def build_subject(
     build.sealed = dict.fromkeys(steps, ())
     with build.aside, build.drawer:
         if "volumes" in steps:
-            label_maps = _make_volumes(dataset, raw, build, synthetic=synthetic)
+            _make_volumes(dataset, raw, build, synthetic=synthetic)
         else:
-            label_maps = _recall_volumes(dataset, build, before)
+            _recall_volumes(dataset, build, before)
         if build.quarantined:
             return build
+        build.findings += build.remarks
         for step in steps:
             if step == "landmarks":
                 _locate(dataset, raw, build)
-            elif step != "volumes":
-                _annotate(dataset.spec, step, label_maps, build)
+            elif step not in build.tables:
+                _annotate(step, build)
         _keep_preview(build)
     for step, sealed in build.sealing:
         build.sealed[step] += sealed.result()
     return build
 
 
-def _make_volumes(dataset: Dataset, raw: RawSubject, build: SubjectBuild, *, synthetic: bool) -> list[LabelMap]:
+def _make_volumes(dataset: Dataset, raw: RawSubject, build: SubjectBuild, *, synthetic: bool) -> None:
     start = time.perf_counter()
-    measure = partial(_measure, dataset.spec, build)
+    n_label_maps = sum(len(scan.labels) for scan in raw.scans)
+    measure = partial(_measure, dataset.spec, build, n_label_maps)
     made = build_volumes(dataset.spec, dataset.raw_root, raw, build.staging.folder, synthetic=synthetic, measure=measure)
     landmark_files, unreadable = landmark_sources(dataset.raw_root, raw)
     made.sources |= landmark_files
     build.findings += made.findings + unreadable
     build.sources = _sources(raw, made)
     if build.quarantined:
-        return []
+        return
     table = made.table()
     build.volumes = table
     scans = [scan_path(raw.subject, scan.scan) for scan in raw.scans]
@@ -139,7 +143,6 @@ def _make_volumes(dataset: Dataset, raw: RawSubject, build: SubjectBuild, *, syn
     build.begin("volumes", _seal_scans, build.staging, scans, made)
     build.drawing = build.drawer.submit(overlay_png, build.staging.folder, table, made.label_maps)
     _keep(build, "volumes", table, start)
-    return made.label_maps
 
 
 def _seal_scans(staging: Staging, scans: list[str], made: SubjectVolumes) -> tuple[FileRecord, ...]:
@@ -170,7 +173,7 @@ def _sources(raw: RawSubject, made: SubjectVolumes) -> tuple[SourceRecord, ...]:
     return tuple(records)
 
 
-def _recall_volumes(dataset: Dataset, build: SubjectBuild, before: Manifest | None) -> list[LabelMap]:
+def _recall_volumes(dataset: Dataset, build: SubjectBuild, before: Manifest | None) -> None:
     if before is None or before.state != "published" or "volumes" not in before.steps:
         slug = dataset.spec.slug
         raise LookupError(
@@ -180,10 +183,9 @@ def _recall_volumes(dataset: Dataset, build: SubjectBuild, before: Manifest | No
     renewed = set().union(*(_FOUND_BY.get(step, set()) for step in build.steps))
     build.findings = [f.finding() for f in before.findings if f.code not in renewed]
     build.volumes = dataset.store.read_subject_table("volumes", build.subject)
-    label_maps = [_label_map(dataset, row) for row in build.volumes.filter(kind="labels").iter_rows(named=True)]
-    for label_map in label_maps:
-        _measure(dataset.spec, build, label_map)
-    return label_maps
+    rows = build.volumes.filter(kind="labels")
+    for row in rows.iter_rows(named=True):
+        _measure(dataset.spec, build, rows.height, _label_map(dataset, row))
 
 
 def _label_map(dataset: Dataset, row: Mapping[str, Any]) -> LabelMap:
@@ -207,21 +209,23 @@ def _label_map(dataset: Dataset, row: Mapping[str, Any]) -> LabelMap:
     )
 
 
-def _measure(spec: DatasetSpec, build: SubjectBuild, label_map: LabelMap) -> None:
+def _measure(spec: DatasetSpec, build: SubjectBuild, n_label_maps: int, label_map: LabelMap) -> None:
+    """Measure one of `n_label_maps`; after the last the tables are written, while images may still stream."""
     for step in (step for step in build.steps if step in ANNOTATIONS):
         start = time.perf_counter()
-        build.measured.setdefault(step, []).append(ANNOTATIONS[step](spec, label_map))
+        parts = build.measured.setdefault(step, [])
+        parts.append(ANNOTATIONS[step](spec, label_map))
+        if step == "lesion_sizes":
+            build.remarks += lesion_findings(spec, label_map, parts[-1])
         build.seconds[step] = build.seconds.get(step, 0.0) + time.perf_counter() - start
+        if len(parts) == n_label_maps:
+            _annotate(step, build)
 
 
-def _annotate(spec: DatasetSpec, step: str, label_maps: list[LabelMap], build: SubjectBuild) -> None:
+def _annotate(step: str, build: SubjectBuild) -> None:
     start = time.perf_counter() - build.seconds.get(step, 0.0)
-    parts = build.measured.get(step, [])
-    if step == "lesion_sizes":
-        for label_map, part in zip(label_maps, parts, strict=True):
-            build.findings += lesion_findings(spec, label_map, part)
     build.moved[step] = []
-    _keep(build, step, concatenate(SUBJECT_TABLES[step], parts), start)
+    _keep(build, step, concatenate(SUBJECT_TABLES[step], build.measured.get(step, [])), start)
 
 
 def _locate(dataset: Dataset, raw: RawSubject, build: SubjectBuild) -> None:

@@ -1,4 +1,4 @@
-"""Memory that is lent out again, and a heap that is not walked again.
+"""Memory that is lent out again, freed memory that is kept, and a heap that is not walked again.
 
 Fresh pages, which the system has to clear, cost as much as a copy. Whoever borrows must be done with the memory when it is given
 back: views of it show what the next borrower writes.
@@ -6,9 +6,13 @@ back: views of it show what the next borrower writes.
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import Final
 
@@ -22,6 +26,10 @@ KEPT_BYTES: Final = 256 << 20
 
 _SMALLEST: Final = 1 << 20
 """Less than this is not worth keeping."""
+
+
+_MAPPED: Final = 32 << 20
+"""Larger pieces are still mapped each on its own; glibc accepts no more than this."""
 
 
 class Lender:
@@ -75,6 +83,26 @@ def heap_at_rest() -> Iterator[None]:
     finally:
         if ours:
             gc.unfreeze()
+
+
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+_M_ARENA_MAX: Final = -8
+"""Names of parameters in glibc's malloc.h."""
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Let malloc keep what codecs free for what they ask for next; for the whole process, and for as long as it lives.
+
+    A codec asks for some hundred kB per chunk. glibc maps such memory anew each time, and every thread of the process is told
+    when it is unmapped. Fewer arenas, as each keeps its own. Says whether malloc took it: only glibc can be told.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    wanted = ((_M_MMAP_THRESHOLD, _MAPPED), (_M_TRIM_THRESHOLD, KEPT_BYTES), (_M_ARENA_MAX, max(2, os.cpu_count() or 1)))
+    return mallopt is not None and all(mallopt(what, value) == 1 for what, value in wanted)
 
 
 slabs = Lender()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -83,3 +85,25 @@ class _Ring:
 
     def __init__(self) -> None:
         self.itself = self
+
+
+_TWICE = """
+import resource
+from resources.memory import keep_freed_memory
+
+def faults_of_much() -> int:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    pieces = [b"x" * (8 << 20) for _ in range(20)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+print(keep_freed_memory(), faults_of_much(), faults_of_much())
+"""
+
+
+def test_what_is_freed_is_not_fetched_from_the_system_again() -> None:
+    done = subprocess.run([sys.executable, "-c", _TWICE], check=True, capture_output=True, text=True)
+    taken, first, second = done.stdout.split()
+    if taken == "False":
+        pytest.skip("only glibc can be told")
+    assert int(first) > 10_000, "160 MB in pages of 4 kB"
+    assert int(second) < int(first) / 10
