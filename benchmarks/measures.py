@@ -96,7 +96,7 @@ def _require_equal(ours_found: dict[Plane, Any], scipys: list[peers.Component]) 
 
 
 def _whole(case: Case, out: Path, rounds: int) -> Iterator[Line]:
-    folders = {name: out / name for name in ("published", "lean", "careful")}
+    folders = {name: out / name for name in ("published", "published, lesions once", "lean", "careful")}
     for folder in folders.values():
         folder.mkdir()
     floor = peers.Floor((case.image, case.labels))
@@ -107,11 +107,15 @@ def _whole(case: Case, out: Path, rounds: int) -> Iterator[Line]:
         "lean": partial(peers.lean, case.image, case.labels, folders["lean"], LESIONS),
         "careful": partial(peers.lean, case.image, case.labels, folders["careful"], LESIONS, peers.careful_components),
         "published": partial(peers.published, case.image, case.labels, folders["published"], LESIONS),
+        "published, lesions once": partial(
+            peers.published, case.image, case.labels, folders["published, lesions once"], LESIONS, 1
+        ),
     }
-    counts = {"floor": rounds, "ours": rounds, "lean": rounds, "careful": rounds, "published": max(1, rounds // 3)}
+    few = {name: max(1, rounds // 3) for name in tasks if name.startswith("published")}
+    counts = dict.fromkeys(tasks, rounds) | few
     taken = interleaved(tasks, counts, before=partial(_settled, case))
     mine, floored = taken["ours"], taken["floor"]
-    for name, target in (("published", 60), ("lean", 12), ("careful", None)):
+    for name, target in (("published", 60), ("published, lesions once", None), ("lean", 12), ("careful", None)):
         theirs = taken[name]
         note = f"{theirs.wall:.2f} s; CPU time {theirs.cpu / mine.cpu:.0f}x"
         yield Line(f"whole subject: {name} / ours", theirs.wall / mine.wall, "x", target, note=note)
