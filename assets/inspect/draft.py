@@ -11,6 +11,7 @@ import yaml
 
 from assets.inspect.classes import ClassRule
 from assets.inspect.dicom_sets import DicomSet
+from assets.inspect.films import grey_colours
 from assets.inspect.inspection import Inspection
 from assets.inspect.layout import Plan, Source
 from assets.inspect.objects import ObjectRule, label_column, names_in
@@ -97,6 +98,8 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
 def _series(source: Source, several: int) -> Any:
     text = _path(source)
     more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
+    if n_colours := grey_colours(source):
+        more |= {"channel": 0, "channels": n_colours}
     if several > 1:
         more["required"] = False
     return {"path": text, **more} if more else text

@@ -15,6 +15,7 @@ from assets.inspect.content import told_by_content
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.films import told_of_films
 from assets.inspect.formats import IMAGES
 from assets.inspect.grouping import Group, gathered
 from assets.inspect.halves import without_halves
@@ -122,7 +123,8 @@ def inspect_folder(root: Path) -> Inspection:
     evidence += found.evidence
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
-    for answer in (_task(found), dimension(_images(found)), _modality(found, seen, _texts(root, parts))):
+    films = told_of_films(found.plan) if found.plan is not None else ()
+    for answer in (*films, _task(found), dimension(_images(found)), _modality(found, seen, _texts(root, parts))):
         _sort_in(answer, evidence, unknown)
     return replace(
         found,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from assets.inspect.formats import IMAGES, family
 from assets.inspect.grouping import Group, freed, merged, shape_of
@@ -168,13 +169,20 @@ def _share_folders(bucket: Sequence[Part], level: int) -> bool:
 def _one(bucket: Sequence[Part], level: int) -> Part:
     """One part of several; the folder is one token, and what follows is one too where the names have different shapes."""
     ends = [span for part in bucket if (span := _folder_span(part.group, level)) is not None]
-    tails = {shape_of(part.group.rows[0][end:]) for part, (_, end) in zip(bucket, ends, strict=True)}
+    tails = [shape_of(part.group.rows[0][end:]) for part, (_, end) in zip(bucket, ends, strict=True)]
     groups: list[Group] = [part.group for part in bucket]
-    if len(tails) > 1:
-        groups = [_stem_whole(group, end + 1) for group, (_, end) in zip(groups, ends, strict=True)]
+    if len(set(tails)) > 1:
+        alike = _shared_folders(tails)
+        groups = [_stem_whole(group, end + alike) for group, (_, end) in zip(groups, ends, strict=True)]
     spans = {n: (_first_of_name(group, *span), span[1]) for n, (group, span) in enumerate(zip(groups, ends, strict=True))}
     joined = merged(groups, spans)
     return Part(joined, "image", class_at=spans[0][0])
+
+
+def _shared_folders(tails: Sequence[Sequence[tuple[str, str]]]) -> int:
+    """How many tokens, up to a folder's end, begin all of these; each begins with one."""
+    alike = list(takewhile(lambda tokens: len(set(tokens)) == 1, zip(*tails, strict=False)))
+    return 1 + max(n for n, tokens in enumerate(alike) if tokens[0][1] == "/")
 
 
 def _stem_whole(group: Group, start: int) -> Group:

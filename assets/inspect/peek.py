@@ -19,6 +19,13 @@ from resources.readers.source import ReadOptions, examine
 
 MOST_FILES, MOST_VOXELS, MOST_VALUES = 60, 1 << 25, 64
 
+LONGEST_FILM = 16 << 20
+"""Bytes of a film that is decoded to see its colours."""
+
+ROUNDING = 8
+"""Films are stored as brightness and two differences of colours, which are rounded: grey comes back as three colours that differ
+by less than so many of 255."""
+
 
 @dataclass(frozen=True, slots=True)
 class Peek:
@@ -37,6 +44,7 @@ class Peek:
         kind: What a DICOM object is: image, SEG and others.
         trouble: Why it cannot be read.
         lies: Whether it says how it lies in the patient, where its format has a place for that.
+        grey: Whether a film in colours was seen to show one grey in all of them.
     """
 
     format: str = ""
@@ -51,6 +59,12 @@ class Peek:
     kind: str = ""
     trouble: str = ""
     lies: bool = True
+    grey: bool = False
+
+    @property
+    def is_film_in_colours(self) -> bool:
+        """Whether it has frames or pages, and each of them several colours."""
+        return not self.patient and self.channels > 1 and len(self.shape) > 2 and self.shape[2] > 1
 
     @property
     def is_probability(self) -> bool:
@@ -80,6 +94,13 @@ class Opener:
     root: Path
     left: int = MOST_FILES
     _seen: dict[tuple[str, str], Peek | None] = field(default_factory=dict)
+
+    def is_short(self, path: str) -> bool:
+        """Whether a film may be opened, which decodes all of it."""
+        try:
+            return (self.root / path).stat().st_size <= LONGEST_FILM
+        except OSError:
+            return False
 
     def peek(self, path: str, key: str = "") -> Peek | None:
         """What a file says; None when too many have been opened already.
@@ -151,30 +172,30 @@ def _axes(shape: tuple[int, ...]) -> str | None:
 
 
 def _image(image: RawImage, arrays: tuple[ArrayInfo, ...]) -> Peek:
-    values, low, high = _values(image)
-    return Peek(
+    peek = Peek(
         format=image.format,
         shape=image.shape,
         channels=image.n_channels,
         patient=image.space == "patient",
-        values=values,
-        low=low,
-        high=high,
         arrays=arrays,
     )
+    return peek if math.prod(image.shape) * image.n_channels > MOST_VOXELS else _with_values(peek, image)
 
 
-def _values(image: RawImage) -> tuple[tuple[int, ...] | None, float, float]:
-    """Few whole numbers or None; least; greatest. At most so many voxels are read, from the middle when they are more."""
-    if math.prod(image.shape) * image.n_channels > MOST_VOXELS:
-        return None, math.nan, math.nan
+def _with_values(peek: Peek, image: RawImage) -> Peek:
+    """With few whole numbers or None, the least and the greatest, and whether the colours of a film are one grey."""
     found: set[float] = set()
     few, low, high = True, math.inf, -math.inf
+    grey, first = peek.is_film_in_colours, None
     for slab in image.slabs([(0, image.shape[image.slab_axis])]):
         voxels = np.asarray(slab.voxels)
         low, high = min(low, float(voxels.min())), max(high, float(voxels.max()))
         if few:
             found |= set(np.unique(voxels).tolist())
             few = len(found) <= MOST_VALUES
+        if grey:
+            first = voxels.astype(np.int64) if first is None else first
+            grey = bool(np.abs(voxels - first).max() < ROUNDING)
     whole = few and all(float(value).is_integer() and value >= 0 for value in found)
-    return (tuple(sorted(int(value) for value in found)) if whole else None), low, high
+    values = tuple(sorted(int(value) for value in found)) if whole else None
+    return replace(peek, values=values, low=low, high=high, grey=grey)

@@ -82,10 +82,13 @@ def by_name(group: Group) -> Part:
 
 def checked(part: Part, opener: Opener) -> Part:
     """The part with its role checked against the content of its first and last file."""
-    if part.role not in ("image", "mask", "structures") or part.group.family == "video":
+    if part.role not in ("image", "mask", "structures"):
         return part
     paths = part.group.paths
-    peeks = tuple(peek for path in dict.fromkeys((paths[0], paths[-1])) if (peek := opener.peek(path)) is not None)
+    ends = [path for path in dict.fromkeys((paths[0], paths[-1])) if part.group.family != "video" or opener.is_short(path)]
+    peeks = tuple(peek for path in ends if (peek := opener.peek(path)) is not None)
+    if part.group.family == "video":
+        return replace(part, peeks=tuple(peek for peek in peeks if not peek.trouble))
     part = replace(part, peeks=peeks)
     read = [peek for peek in peeks if not peek.trouble]
     if not read:

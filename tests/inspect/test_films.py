@@ -1,0 +1,88 @@
+"""Films in colours: which colour a draft takes, and where it must not choose."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from assets.inspect import Inspection, inspect_folder
+from assets.inspect.draft import as_mapping, as_spec
+from assets.raw import discover
+
+Frames = npt.NDArray[np.uint8]
+
+
+def write_film(path: Path, frames: Frames) -> None:
+    """Frames `[t, y, x, colour]`, compressed with loss as scanners do: brightness and two differences of colours."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(path, "w") as container:
+        stream: Any = container.add_stream("mjpeg", rate=Fraction(25))
+        stream.height, stream.width, stream.pix_fmt = *frames.shape[1:3], "yuvj420p"
+        for values in frames:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(values, format="rgb24")))
+        container.mux(stream.encode(None))
+
+
+def grey(seed: int) -> Frames:
+    one = np.random.default_rng(seed).integers(0, 255, (4, 16, 24, 1)).astype(np.uint8)
+    return np.repeat(one, 3, axis=3)
+
+
+def coloured(seed: int) -> Frames:
+    return np.random.default_rng(seed).integers(0, 255, (4, 16, 24, 3)).astype(np.uint8)
+
+
+def series(found: Inspection) -> Any:
+    return as_mapping(found, "draft")["layout"]["series"]["image"]
+
+
+def test_of_a_grey_film_in_three_colours_one_is_taken(tmp_path: Path) -> None:
+    for number in range(3):
+        write_film(tmp_path / f"echo/film_{number:03d}.avi", grey(number))
+    found = inspect_folder(tmp_path)
+    assert series(found) == {"path": "echo/film_{subject}.avi", "channel": 0, "channels": 3}
+    assert [e.said for e in found.evidence if e.field == "layout.series.image.channel"] == ["0"]
+    assert len(discover(as_spec(found, "draft"), tmp_path).subjects) == 3
+
+
+@pytest.mark.parametrize("first_is_grey", [True, False])
+def test_of_a_film_that_shows_colours_none_is_chosen(tmp_path: Path, first_is_grey: bool) -> None:
+    for number in range(3):
+        frames = grey(number) if number == 0 and first_is_grey else coloured(number)
+        write_film(tmp_path / f"scope/film_{number:03d}.avi", frames)
+    found = inspect_folder(tmp_path)
+    assert series(found) == "scope/film_{subject}.avi"
+    assert any("film in colours" in u.why and "`channel`" in u.why for u in found.unknown)
+
+
+def test_a_film_too_long_to_be_looked_at_is_drafted_unseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assets.inspect.peek.LONGEST_FILM", 10)
+    for number in range(3):
+        write_film(tmp_path / f"echo/film_{number:03d}.avi", grey(number))
+    assert series(inspect_folder(tmp_path)) == "echo/film_{subject}.avi"
+
+
+def test_a_damaged_film_stays_an_image(tmp_path: Path) -> None:
+    for number in range(3):
+        write_film(tmp_path / f"echo/film_{number:03d}.avi", grey(number))
+    (tmp_path / "echo/film_000.avi").write_bytes((tmp_path / "echo/film_001.avi").read_bytes()[:300])
+    assert series(inspect_folder(tmp_path)) == {"path": "echo/film_{subject}.avi", "channel": 0, "channels": 3}
+
+
+def test_a_folder_that_all_classes_have_is_no_part_of_a_name(tmp_path: Path) -> None:
+    names = {
+        "A4C": ["CR32a7555-CR32a7582-39", "CR32a7556-CR32a7583-32", "CR32a7558-CR32a7585-56"],
+        "PSAX": ["CR32a7555-CR32a97af-33"],
+    }
+    for view, films in names.items():
+        for name in films:
+            write_film(tmp_path / f"{view}/Videos/{name}.avi", grey(1))
+    found = inspect_folder(tmp_path)
+    assert series(found)["path"] == "{class}/Videos/{subject}.avi"
+    assert set(discover(as_spec(found, "draft"), tmp_path).subjects) == {name for films in names.values() for name in films}
