@@ -11,7 +11,7 @@ import yaml
 
 from assets.inspect.classes import ClassRule
 from assets.inspect.dicom_sets import DicomSet
-from assets.inspect.films import grey_colours
+from assets.inspect.fourth_axis import channels_of, series_names
 from assets.inspect.inspection import Inspection
 from assets.inspect.layout import Plan, Source
 from assets.inspect.objects import ObjectRule, label_column, names_in
@@ -59,7 +59,8 @@ def _layout(found: Inspection, planned: Plan) -> dict[str, Any]:
         layout["fields"] = {name: regex_of(pairs, name) for name in others}
     if found.rows:
         layout["rows"] = {re.sub(r"\d+", "*", table): list(columns) for table, columns in found.rows.items()}
-    layout["series"] = {source.name: _series(source, len(planned.series)) for source in planned.series}
+    several = len(planned.series)
+    layout["series"] = {name: one for source in planned.series for name, one in _series(source, several).items()}
     if planned.labels:
         layout["labels"] = {source.name: _labels(source, planned) for source in planned.labels}
         if planned.leave:
@@ -95,18 +96,20 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
     return layout
 
 
-def _series(source: Source, several: int) -> Any:
+def _series(source: Source, several: int) -> dict[str, Any]:
+    """Series name -> its files; one series, or one for every channel."""
     text = _path(source)
     more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
-    if n_colours := grey_colours(source):
-        more |= {"channel": 0, "channels": n_colours}
     if several > 1:
         more["required"] = False
-    return {"path": text, **more} if more else text
+    taken = channels_of(source)
+    if taken is None:
+        return {source.name: {"path": text, **more} if more else text}
+    return {name: {"path": text, **channel, **more} for name, channel in taken.of(source.name).items()}
 
 
 def _path(source: Source) -> Any:
-    patterns = [text for part, where in source.parts for text in endings_apart(part.group, where)]
+    patterns = list(dict.fromkeys(text for part, where in source.parts for text in endings_apart(part.group, where)))
     return patterns[0] if len(patterns) == 1 else patterns
 
 
@@ -124,7 +127,7 @@ def _labels(source: Source, planned: Plan) -> Any:
     if source.channels:
         more["one_hot"] = True
     if source.of:
-        more["of"] = [source.of]
+        more["of"] = next((series_names(one) for one in planned.series if one.name == source.of), [source.of])
     if len(planned.labels) > 1 or planned.few:
         more["required"] = False
     return {"path": text, **more} if more else text

@@ -15,8 +15,8 @@ from assets.inspect.content import told_by_content
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
-from assets.inspect.films import told_of_films
 from assets.inspect.formats import IMAGES
+from assets.inspect.fourth_axis import told_of_channels
 from assets.inspect.grouping import Group, gathered
 from assets.inspect.halves import without_halves
 from assets.inspect.listing import list_folder
@@ -123,8 +123,8 @@ def inspect_folder(root: Path) -> Inspection:
     evidence += found.evidence
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
-    films = told_of_films(found.plan) if found.plan is not None else ()
-    for answer in (*films, _task(found), dimension(_images(found)), _modality(found, seen, _texts(root, parts))):
+    channels = told_of_channels(found.plan) if found.plan is not None else ()
+    for answer in (*channels, _task(found), dimension(_images(found)), _modality(found, seen, _texts(root, parts))):
         _sort_in(answer, evidence, unknown)
     return replace(
         found,

@@ -39,8 +39,10 @@ class ScanFiles:
     spare: list[str] = field(default_factory=list)
 
     def add(self, claim: Claim, path: str) -> None:
-        """Take a file; of two for the same purpose the first counts, and the subject is told."""
+        """Take a file; of two for the same purpose the first counts, and the subject is told. Two patterns may read one file."""
         key = (claim.role, claim.name, claim.label_id)
+        if self.files.get(key) == path:
+            return
         if key in self.files:
             detail = f"both {self.files[key]} and {path} match the pattern of {claim.name}; keep one"
             self.findings.append(finding(Code.AMBIGUOUS_FILE, detail, file=path))

@@ -130,6 +130,14 @@ def test_missing_labels_and_images_are_errors_of_their_subject_with_the_expected
     assert (no_image.code, no_image.file) == (Code.MISSING_IMAGE, "dataset/case_00010/imaging.nii.gz")
 
 
+def test_a_file_that_two_patterns_of_one_series_read_alike_is_one_file(tmp_path: Path) -> None:
+    spec = spec_of({"subject": r"s\d", "series": {"ct": ["{subject}_ct.nii", "{subject}_*.nii"]}})
+    put(tmp_path, "s1_ct.nii", "s2_ct.nii")
+    tree = discover(spec, tmp_path)
+    assert [subject.findings for subject in tree.subjects.values()] == [(), ()]
+    assert tree.subjects["s1"].scans[0].series == {"ct": "s1_ct.nii"}
+
+
 def test_two_files_for_one_place_are_an_error_that_names_both(tmp_path: Path) -> None:
     spec = spec_of({"subject": r"s\d", "series": {"ct": "{subject}*.nii"}})
     put(tmp_path, "s1_a.nii", "s1_b.nii", "s2.nii")

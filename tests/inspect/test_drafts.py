@@ -194,3 +194,15 @@ def test_the_same_folder_gives_the_same_draft(make: Callable[[Path], None], tmp_
     for number in (3, 1, 2):
         make(tmp_path / f"x{number}.{ending}")
     assert as_yaml(inspect_folder(tmp_path), "a") == as_yaml(inspect_folder(tmp_path), "a")
+
+
+def test_a_pattern_that_reads_two_groups_of_files_stands_once(tmp_path: Path) -> None:
+    for path in ("test_final_phase/1", "test_final_phase/10", "test_prelim_phase/1", "test_prelim_phase/10"):
+        picture(tmp_path / f"data/{path}.bmp")
+    for number, name in enumerate(("all/UID_1_1_1_all", "all/UID_1_2_3_all", "all/UID_12_1_1_all", "hem/UID_H10_1_1_hem")):
+        picture(tmp_path / f"data/training/fold_{number}/{name}.bmp")
+    found, tree = drafted(tmp_path)
+    patterns = as_mapping(found, "draft")["layout"]["series"]["image"]
+    assert len(patterns) == len(set(patterns))
+    assert not [finding for subject in tree.subjects.values() for finding in subject.findings]
+    assert sum(len(subject.scans) for subject in tree.subjects.values()) == 8

@@ -1,4 +1,4 @@
-"""Films in colours: which colour a draft takes, and where it must not choose."""
+"""Films in colours and volumes of four axes: which channel a draft takes, and where it must not choose."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import av
+import nibabel as nib
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -36,6 +37,14 @@ def grey(seed: int) -> Frames:
 
 def coloured(seed: int) -> Frames:
     return np.random.default_rng(seed).integers(0, 255, (4, 16, 24, 3)).astype(np.uint8)
+
+
+def volumes(path: Path, *extents: int, mask: bool = False) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    voxels = np.random.default_rng(len(path.name)).integers(0, 2 if mask else 900, extents).astype(np.int16)
+    image = nib.Nifti1Image(voxels, np.diag([1.0, 1.0, 2.0, 1.0]))
+    image.header.set_xyzt_units("mm")
+    nib.save(image, path)
 
 
 def series(found: Inspection) -> Any:
@@ -86,3 +95,27 @@ def test_a_folder_that_all_classes_have_is_no_part_of_a_name(tmp_path: Path) -> 
     found = inspect_folder(tmp_path)
     assert series(found)["path"] == "{class}/Videos/{subject}.avi"
     assert set(discover(as_spec(found, "draft"), tmp_path).subjects) == {name for films in names.values() for name in films}
+
+
+def test_every_volume_of_a_file_is_a_series_and_a_label_map_lies_on_all(tmp_path: Path) -> None:
+    for number in range(3):
+        volumes(tmp_path / f"imagesTr/prostate_{number:02d}.nii.gz", 6, 7, 5, 2)
+        volumes(tmp_path / f"labelsTr/prostate_{number:02d}.nii.gz", 6, 7, 5, mask=True)
+    found = inspect_folder(tmp_path)
+    path = "imagesTr/prostate_{subject}.nii.gz"
+    layout = as_mapping(found, "draft")["layout"]
+    assert layout["series"] == {f"image_{n}": {"path": path, "channel": n, "channels": 2} for n in (0, 1)}
+    assert [e.said for e in found.evidence if e.field == "layout.series.image.channel"] == ["each"]
+    (scan,) = discover(as_spec(found, "draft"), tmp_path).subjects["01"].scans
+    assert set(scan.series) == {"image_0", "image_1"}
+    assert set(scan.labels) == {"mask"}
+
+
+@pytest.mark.parametrize("counts", [(3, 4), (9, 9), (1, 2)])
+def test_of_many_volumes_or_unequal_numbers_the_first_is_taken_and_that_is_said(tmp_path: Path, counts: tuple[int, int]) -> None:
+    for number, count in zip((1, 2), counts, strict=True):
+        volumes(tmp_path / f"sub-{number:02d}/dwi/sub-{number:02d}_dwi.nii.gz", 6, 7, 5, count)
+    found = inspect_folder(tmp_path)
+    (one,) = as_mapping(found, "draft")["layout"]["series"].values()
+    assert (one["channel"], one["channels"]) == (0, "any")
+    assert any("the first volume is taken" in u.why for u in found.unknown)
