@@ -27,8 +27,8 @@ CODE_VERSION: Mapping[str, int] = {
     "mask_sizes": 1,
     "lesion_sizes": 1,
     "landmarks": 1,
-    "index": 3,
-    "splits": 2,
+    "index": 4,
+    "splits": 3,
     "records": 2,
 }
 """Raised by hand when a step's code changes what it writes."""

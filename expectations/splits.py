@@ -33,10 +33,10 @@ def view(table: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
 
 def _across(table: pl.DataFrame, volumes: pl.DataFrame) -> pl.DataFrame:
     """Subjects with an image that is in another split too, and in `same_image_across` the subjects it is there in."""
-    images = telling_images(volumes).select("subject", "content_xxh128").unique()
+    images = telling_images(volumes).select("subject", "image").unique()
     placed = images.join(table.select("subject", "split").unique(), on="subject")
-    torn = placed.filter(pl.col("split").n_unique().over("content_xxh128") > 1)
-    pairs = torn.join(torn, on="content_xxh128", suffix="_other").filter(pl.col("split") != pl.col("split_other"))
+    torn = placed.filter(pl.col("split").n_unique().over("image") > 1)
+    pairs = torn.join(torn, on="image", suffix="_other").filter(pl.col("split") != pl.col("split_other"))
     return pairs.group_by("subject").agg(same_image_across=pl.col("subject_other").unique().sort().str.join(", "))
 
 

@@ -6,6 +6,9 @@ import gzip
 import shutil
 from dataclasses import replace
 
+import nibabel as nib
+import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -51,6 +54,22 @@ def test_a_copied_subject_is_found_counted_and_kept_in_one_split(world: World) -
     assert {"code": "same-image", "severity": "warning", "findings": 9} in status(world.dataset)["finding_counts"]
     assert any(line.startswith("findings: ") and "9 same-image (warning)" in line for line in said(world))
     assert why_dataset(world.dataset) == []
+
+
+def test_a_copy_saved_anew_in_another_type_is_found_and_kept_in_one_split(world: World) -> None:
+    copies = {f"case_0010{n}": kind for n, kind in enumerate((np.float32, np.float64, np.int32, np.int16, np.float32, np.int32))}
+    for name, kind in copies.items():
+        copy_case(world, "case_00001", name)
+        path = world.subjects / name / "imaging.nii.gz"
+        image = nib.load(path)
+        nib.save(nib.Nifti1Image(np.asarray(image.dataobj).astype(kind), image.affine), path)
+    assert failed_checks(world.run()) == []
+    table = world.dataset.store.read_table("splits").filter(pl.col("subject").is_in(["case_00001", *copies]))
+    assert set(table["group"]) == {"case_00001"}
+    assert table["split"].n_unique() == 1
+    found = world.dataset.store.read_table("findings").filter(code="same-image")
+    assert sorted(found["subject"]) == ["case_00001", *copies]
+    assert all("shape, least, greatest and mean value" in detail and "in another type" in detail for detail in found["detail"])
 
 
 def test_a_dataset_without_copies_has_no_such_finding(world: World) -> None:
