@@ -146,6 +146,8 @@ def build_subjects(
 def _plain(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return "no space left on the disk that holds the products; free some and run again, what is done stays done"
+    if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return f"{error.filename} cannot be written ({error.strerror}); make the data root writable and run again"
     return str(error) if isinstance(error, OSError | LookupError) else repr(error)
 
 

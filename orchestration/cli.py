@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Annotated
@@ -35,7 +36,11 @@ app.command()(standardize)
 
 
 def main() -> None:
-    """Run the command; what the file system refuses is one line on standard error and exit code 2."""
+    """Run the command; what the file system refuses is one line on standard error and exit code 2.
+
+    Who is asked to end removes what was half made, as by Ctrl-C.
+    """
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
         app()
     except OSError as error:
@@ -142,7 +147,7 @@ def forget(slug: Slug, subject: Annotated[str, typer.Argument(help="The subject 
     if not store.has_manifest(subject):
         _stop(f"nothing has been made of {slug} {subject!r}", 2)
     store.withdraw(subject)
-    typer.echo(f"the products of {subject} are removed; the next run of {slug} makes them anew")
+    typer.echo(f"the products of {subject} are removed; the next run of {slug} makes them anew, until then its tables name it")
 
 
 @app.command()

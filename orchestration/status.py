@@ -46,6 +46,7 @@ def status(dataset: Dataset) -> dict[str, Any]:
         },
         "quarantined": quarantined,
         "rows": {name: table["rows"] for name, table in sorted(record.tables.items())},
+        "behind": _behind(dataset),
         "counts": _counts(dataset),
         "gate": record.facts.get("gate"),
         "splits": _splits(dataset),
@@ -53,6 +54,13 @@ def status(dataset: Dataset) -> dict[str, Any]:
         "findings": record.facts.get("findings", []),
         "finding_counts": _finding_counts(dataset),
     }
+
+
+def _behind(dataset: Dataset) -> dict[str, str]:
+    """Tables of the whole dataset that are there and not current -> why, as after `forget` or a run over some subjects."""
+    if dataset.store.dataset_record() == DatasetRecord():
+        return {}
+    return {step: reason for one in why_dataset(dataset) for step, reason in one["stale"].items() if step != "records"}
 
 
 def _vanished(dataset: Dataset, manifests: Mapping[str, Manifest]) -> tuple[str, ...]:
@@ -130,6 +138,9 @@ def status_lines(content: Mapping[str, Any]) -> Iterator[str]:
     yield from _subject_lines(content)
     for name, rows in content["rows"].items():
         yield f"  {name + '.parquet':<22} {rows:>9} rows"
+    if content["behind"]:
+        said = f"tables are behind the subjects ({', '.join(content['behind'])})"
+        yield f"{said}: the next run makes them anew, `medfoundry why {content['dataset']}` says why"
     for count in content["counts"]:
         yield f"  {count['count']}: {count['present']} of {count['expected']} in the full release"
     for finding in content["findings"]:

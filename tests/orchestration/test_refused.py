@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -74,3 +76,29 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "argv", ["medfoundry", "clean", "kits23"])
     with pytest.raises(type(fault)):
         cli.main()
+
+
+_ENDED = """
+import tempfile, time
+from pathlib import Path
+from orchestration import cli
+
+def work() -> None:
+    with tempfile.TemporaryDirectory(dir=FOLDER) as half_made:
+        print(half_made, flush=True)
+        time.sleep(60)
+
+cli.app = work
+cli.main()
+"""
+
+
+def test_a_command_that_is_asked_to_end_leaves_nothing_half_made(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _ENDED.replace("FOLDER", repr(str(tmp_path)))], stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        assert Path(running.stdout.readline().strip()).is_dir()
+        running.terminate()
+        assert running.wait(20) == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []

@@ -72,6 +72,16 @@ def test_a_copy_saved_anew_in_another_type_is_found_and_kept_in_one_split(world:
     assert all("shape, least, greatest and mean value" in detail and "in another type" in detail for detail in found["detail"])
 
 
+def test_status_says_that_tables_still_hold_a_subject_that_was_forgotten(world: World) -> None:
+    assert not any("behind" in line for line in said(world))
+    assert status(world.dataset)["behind"] == {}
+    world.dataset.store.withdraw("case_00001")
+    assert set(status(world.dataset)["behind"]) == {"index"}
+    assert any(line.startswith("tables are behind the subjects (index)") for line in said(world))
+    assert failed_checks(world.run()) == []
+    assert status(world.dataset)["behind"] == {}
+
+
 def test_a_dataset_without_copies_has_no_such_finding(world: World) -> None:
     assert world.dataset.store.read_table("findings").filter(code="same-image").is_empty()
     assert status(world.dataset)["splits"]["refused"] is None
