@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from assets.counts import counts
+from assets.people import few
+from assets.raw import natural_key
 from assets.spec import DatasetSpec
 from assets.tables import BOXES
 from expectations.flatten import is_as_documented, with_unset
@@ -16,7 +18,7 @@ from resources.findings import Severity
 
 _BASE = (
     "n_listed", "n_published", "n_quarantined", "quarantined_share", "n_published_without_volumes",
-    "n_unpublished_with_volumes", "n_files", "n_files_accounted", "n_unlabelled_ids", "unlabelled",
+    "n_unpublished_with_volumes", "unpublished_with_volumes", "n_files", "n_files_accounted", "n_unlabelled_ids", "unlabelled",
 )  # fmt: skip
 
 
@@ -47,6 +49,7 @@ def summary(
         "quarantined_share": quarantined / subjects.height if subjects.height else 0.0,
         "n_published_without_volumes": len(published - with_volumes),
         "n_unpublished_with_volumes": len(with_volumes - published),
+        "unpublished_with_volumes": few(sorted(with_volumes - published, key=natural_key)),
         "n_files": files.height,
         "n_files_accounted": accounted,
         "n_unlabelled_ids": len(unlabelled),
@@ -102,7 +105,7 @@ def _completeness() -> Iterator[Expectation]:
     yield same("n_listed", "n_settled", "every listed subject is published or quarantined")
     yield between("n_published", "a subject is published", 1)
     yield zero("n_published_without_volumes", "every published subject has volumes")
-    yield zero("n_unpublished_with_volumes", "no subject has volumes that is not published")
+    yield zero("n_unpublished_with_volumes", "no subject has volumes that is not published", shown=("unpublished_with_volumes",))
     yield same("n_files", "n_files_accounted", "every raw file is in the ledger once, with its state and reason")
 
 

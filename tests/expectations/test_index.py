@@ -59,6 +59,12 @@ def test_a_ledger_that_does_not_add_up_fails(row: dict[str, Any], values: dict[s
     assert set(result.findings_by_subject()) == {""}
 
 
+def test_a_subject_that_has_volumes_and_is_not_published_is_named() -> None:
+    result = run(ledger=edit(made.ledger(), LEDGER, {"kind": "subject", "name": B}, state="quarantined", reason="bad"))
+    said = [finding.detail for finding in result.findings_by_subject()[""]]
+    assert any("no subject has volumes that is not published" in detail and B in detail for detail in said)
+
+
 def test_no_published_subject_fails() -> None:
     nobody = made.ledger().filter(pl.col("kind") == "file")
     result = run(ledger=nobody, volumes=made.volumes().clear(), boxes=made.boxes().clear())
