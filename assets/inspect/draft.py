@@ -260,7 +260,7 @@ def as_yaml(found: Inspection, slug: str) -> str:
 
 
 def _comments(found: Inspection, keys: set[str], *, exact: bool = False) -> Iterator[str]:
-    aliases = {"pairing": "layout", "role": "layout", "task": "slug", "dimension": "slug"}
+    aliases = {"pairing": "layout", "role": "layout", "split": "layout", "task": "slug", "dimension": "slug"}
 
     def about(field: str) -> bool:
         if exact:

@@ -22,6 +22,7 @@ from assets.inspect.halves import without_halves
 from assets.inspect.listing import list_folder
 from assets.inspect.marks import marked_in
 from assets.inspect.modality import modality
+from assets.inspect.official import told_of_parts
 from assets.inspect.outlined import as_volumes
 from assets.inspect.pairing import all_pairs
 from assets.inspect.peek import Opener
@@ -123,7 +124,7 @@ def inspect_folder(root: Path) -> Inspection:
     evidence += found.evidence
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
-    channels = told_of_channels(found.plan) if found.plan is not None else ()
+    channels = (*told_of_channels(found.plan), *told_of_parts(found.plan)) if found.plan is not None else ()
     for answer in (*channels, _task(found), dimension(_images(found)), _modality(found, seen, _texts(root, parts))):
         _sort_in(answer, evidence, unknown)
     return replace(

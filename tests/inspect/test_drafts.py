@@ -206,3 +206,20 @@ def test_a_pattern_that_reads_two_groups_of_files_stands_once(tmp_path: Path) ->
     assert len(patterns) == len(set(patterns))
     assert not [finding for subject in tree.subjects.values() for finding in subject.findings]
     assert sum(len(subject.scans) for subject in tree.subjects.values()) == 8
+
+
+def test_parts_of_an_official_split_are_named_where_the_draft_divides_anew(tmp_path: Path) -> None:
+    for part, numbers in (("train", (1, 2, 3)), ("val", (4, 5)), ("test", (6, 7))):
+        for number in numbers:
+            picture(tmp_path / f"{part}/{('normal', 'pneumonia')[number % 2]}/img_{number:03d}.png")
+    found, _ = drafted(tmp_path)
+    (line,) = [u.why for u in found.unknown if u.field == "split"]
+    assert all(part in line for part in ("train", "val", "test", "`split.official`"))
+    assert "# unknown: split: " in as_yaml(found, "draft")
+
+
+def test_images_of_one_part_alone_say_nothing_of_a_split(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        volume(tmp_path / f"imagesTr/scan_{number}.nii.gz")
+        volume(tmp_path / f"labelsTr/scan_{number}.nii.gz", mask=True)
+    assert not [u for u in drafted(tmp_path)[0].unknown if u.field == "split"]
