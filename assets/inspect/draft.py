@@ -59,8 +59,7 @@ def _layout(found: Inspection, planned: Plan) -> dict[str, Any]:
         layout["fields"] = {name: regex_of(pairs, name) for name in others}
     if found.rows:
         layout["rows"] = {re.sub(r"\d+", "*", table): list(columns) for table, columns in found.rows.items()}
-    several = len(planned.series)
-    layout["series"] = {name: one for source in planned.series for name, one in _series(source, several).items()}
+    layout["series"] = {name: one for source in planned.series for name, one in _series(source, planned).items()}
     if planned.labels:
         layout["labels"] = {source.name: _labels(source, planned) for source in planned.labels}
         if planned.leave:
@@ -96,16 +95,16 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
     return layout
 
 
-def _series(source: Source, several: int) -> dict[str, Any]:
+def _series(source: Source, planned: Plan) -> dict[str, Any]:
     """Series name -> its files; one series, or one for every channel."""
     text = _path(source)
     more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
-    if several > 1:
+    if len(planned.series) > 1:
         more["required"] = False
     taken = channels_of(source)
     if taken is None:
         return {source.name: {"path": text, **more} if more else text}
-    return {name: {"path": text, **channel, **more} for name, channel in taken.of(source.name).items()}
+    return {name: {"path": text, **channel, **more} for name, channel in taken.of(source.name, planned.channel_names).items()}
 
 
 def _path(source: Source) -> Any:
@@ -127,7 +126,9 @@ def _labels(source: Source, planned: Plan) -> Any:
     if source.channels:
         more["one_hot"] = True
     if source.of:
-        more["of"] = next((series_names(one) for one in planned.series if one.name == source.of), [source.of])
+        more["of"] = next(
+            (series_names(one, planned.channel_names) for one in planned.series if one.name == source.of), [source.of]
+        )
     if len(planned.labels) > 1 or planned.few:
         more["required"] = False
     return {"path": text, **more} if more else text

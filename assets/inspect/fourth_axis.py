@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,10 +26,11 @@ class Channels:
     count: int
     each: bool
 
-    def of(self, name: str) -> dict[str, dict[str, Any]]:
-        """Series name -> which channel it is, and of how many."""
+    def of(self, name: str, called: Mapping[int, str]) -> dict[str, dict[str, Any]]:
+        """Series name -> which channel it is, and of how many; `called` by a description, if all are."""
         if self.each:
-            return {f"{name}_{n}": {"channel": n, "channels": self.count} for n in range(self.count)}
+            known = set(range(self.count)) <= set(called)
+            return {called[n] if known else f"{name}_{n}": {"channel": n, "channels": self.count} for n in range(self.count)}
         return {name: {"channel": 0, "channels": self.count or "any"}}
 
 
@@ -47,10 +48,10 @@ def channels_of(source: Source) -> Channels | None:
     return Channels(counts.pop(), each=True)
 
 
-def series_names(source: Source) -> list[str]:
+def series_names(source: Source, called: Mapping[int, str]) -> list[str]:
     """The names of the series that a source becomes."""
     taken = channels_of(source)
-    return list(taken.of(source.name)) if taken is not None else [source.name]
+    return list(taken.of(source.name, called)) if taken is not None else [source.name]
 
 
 def told_of_channels(planned: Plan) -> Iterator[Evidence | Unknown]:

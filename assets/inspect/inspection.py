@@ -11,6 +11,7 @@ from assets.inspect import dicom_marks, kinds, merging, objects
 from assets.inspect import labels as label_rules
 from assets.inspect.annotations import Annotated, annotated_in
 from assets.inspect.candidates import Candidate, class_candidates
+from assets.inspect.channel_names import with_channel_names
 from assets.inspect.content import told_by_content
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.dimension import dimension
@@ -213,6 +214,8 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     evidence: list[Evidence] = []
     unknown: list[Unknown] = []
     names: dict[int, str] = {}
+    planned, called = with_channel_names(found.root, planned, _descriptions(found))
+    evidence += [called] if called is not None else []
     if planned.labels:
         names, answer, planned = _label_names(found, planned, opener)
         _sort_in(answer, evidence, unknown)
@@ -283,10 +286,13 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
     elif first.part.group.family == "picture" and (levels := label_rules.grey_levels(ids)):
         ids, planned = tuple(levels.values()), replace(planned, levels=levels)
         seen = f"even grey levels {', '.join(map(str, levels))} of {first.part.group.paths[0]}"
-    described = (path for part in found.parts if part.role == "text" for path in part.group.paths if path.endswith(".json"))
-    named, where = label_rules.names_in(found.root, described)
+    named, where = label_rules.names_in(found.root, _descriptions(found))
     names, answer = label_rules.meaning(ids, seen, named, where)
     return names, answer, planned
+
+
+def _descriptions(found: Inspection) -> list[str]:
+    return [path for part in found.parts if part.role == "text" for path in part.group.paths if path.endswith(".json")]
 
 
 def _annotated(found: Inspection) -> Annotated | None:

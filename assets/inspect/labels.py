@@ -39,12 +39,13 @@ def grey_levels(ids: Sequence[int]) -> dict[int, int]:
 def names_in(root: Path, paths: Iterable[str]) -> tuple[dict[int, str], str]:
     """Names of label ids from the first JSON file that gives them as `labels: {id: name}` or `{name: id}`, and which it is."""
     for path in list(paths)[:_MOST_TEXTS]:
-        for found in _label_maps(_json(root / path)):
+        for found in _label_maps(read_json(root / path)):
             return found, path
     return {}, ""
 
 
-def _json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """What a small JSON file says; None where it is none."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             return None

@@ -67,6 +67,7 @@ class Plan:
         leave: Whether some images have no label map.
         share: Of the images that may have a label map, how many have one.
         few: Whether fewer than half of them have one while all have a class.
+        channel_names: Number of a channel -> what a description calls it.
         evidence: Why.
         unknown: What could not be told.
     """
@@ -78,6 +79,7 @@ class Plan:
     class_field: str = ""
     binary: bool = False
     levels: dict[int, int] = field(default_factory=dict)
+    channel_names: dict[int, str] = field(default_factory=dict)
     leave: bool = False
     share: float = 1.0
     few: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -119,3 +120,43 @@ def test_of_many_volumes_or_unequal_numbers_the_first_is_taken_and_that_is_said(
     (one,) = as_mapping(found, "draft")["layout"]["series"].values()
     assert (one["channel"], one["channels"]) == (0, "any")
     assert any("the first volume is taken" in u.why for u in found.unknown)
+
+
+def test_volumes_of_a_file_are_called_as_a_description_says(tmp_path: Path) -> None:
+    for number in range(3):
+        volumes(tmp_path / f"imagesTr/prostate_{number:02d}.nii.gz", 6, 7, 5, 2)
+        volumes(tmp_path / f"labelsTr/prostate_{number:02d}.nii.gz", 6, 7, 5, mask=True)
+    described = {"modality": {"0": "T2", "1": "ADC map"}, "labels": {"0": "background", "1": "PZ"}}
+    (tmp_path / "dataset.json").write_text(json.dumps(described))
+    found = inspect_folder(tmp_path)
+    path = "imagesTr/prostate_{subject}.nii.gz"
+    expected = {name: {"path": path, "channel": n, "channels": 2} for n, name in enumerate(("t2", "adc_map"))}
+    assert as_mapping(found, "draft")["layout"]["series"] == expected
+    assert [e.seen for e in found.evidence if e.field == "layout.series"] == ["dataset.json names the channels"]
+
+
+def test_files_of_channels_are_called_as_a_description_says(tmp_path: Path) -> None:
+    for number in range(3):
+        for channel in range(2):
+            volumes(tmp_path / f"imagesTr/case_{number:03d}_{channel:04d}.nii.gz", 6, 7, 5)
+        volumes(tmp_path / f"labelsTr/case_{number:03d}.nii.gz", 6, 7, 5, mask=True)
+    (tmp_path / "dataset.json").write_text(
+        json.dumps({"channel_names": {"0": "T1", "1": "T2"}, "labels": {"background": 0, "tumor": 1}})
+    )
+    found = inspect_folder(tmp_path)
+    layout = as_mapping(found, "draft")["layout"]
+    assert {name: one["path"] for name, one in layout["series"].items()} == {
+        "t1": "imagesTr/case_{subject}_0000.nii.gz",
+        "t2": "imagesTr/case_{subject}_0001.nii.gz",
+    }
+    (scan,) = discover(as_spec(found, "draft"), tmp_path).subjects["001"].scans
+    assert set(scan.series) == {"t1", "t2"}
+    assert set(scan.labels) == {"mask"}
+
+
+@pytest.mark.parametrize("names", [{"0": "MR", "1": "MR"}, {"0": "MR", "1": "-"}, {"0": "MR"}, ["T1", "T2"]])
+def test_channels_that_a_description_does_not_tell_apart_keep_their_numbers(tmp_path: Path, names: Any) -> None:
+    for number in range(3):
+        volumes(tmp_path / f"imagesTr/p_{number:02d}.nii.gz", 6, 7, 5, 2)
+    (tmp_path / "dataset.json").write_text(json.dumps({"modality": names}))
+    assert set(as_mapping(inspect_folder(tmp_path), "draft")["layout"]["series"]) == {"image_0", "image_1"}
