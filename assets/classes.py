@@ -85,9 +85,24 @@ def _table(declared: Classes, root: Path) -> dict[str, str]:
     return {key: value for key, value in told.items() if key not in contradicted}
 
 
+_SET = ("1", "1.0", "true", "yes")
+
+
 def _tabled(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
+    if source.flags:
+        yield from _flagged(source, path)
+        return
     table = read_text_table(path, [source.key, source.value], source.separator, source.columns).drop_nulls()
     yield from table.select(source.key, source.value).iter_rows()
+
+
+def _flagged(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
+    """Key and class of every row in which one column is set."""
+    table = read_text_table(path, [source.key, *source.flags], source.separator, source.columns)
+    for key, *cells in table.drop_nulls(source.key).select(source.key, *source.flags).iter_rows():
+        told = [name for name, cell in zip(source.flags, cells, strict=True) if (cell or "").lower() in _SET]
+        if len(told) == 1:
+            yield key, told[0]
 
 
 def _listed(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:

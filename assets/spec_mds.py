@@ -24,6 +24,7 @@ class ClassTable(Part):
         key: Its column that names the picture, or its subject.
         match: What `key` is held against.
         value: Its column with the class.
+        flags: Its columns of 0 and 1, one for each class, instead of `value`; a row with none or several set tells no class.
         separator: Between columns.
         columns: Names for the columns of a text table that has none; all of them, in order.
     """
@@ -32,9 +33,18 @@ class ClassTable(Part):
     each: str = ""
     key: str
     match: Template = "{subject}"
-    value: str
+    value: str = ""
+    flags: tuple[str, ...] = ()
     separator: str = ","
     columns: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _says_it_once(self) -> Self:
+        if bool(self.value) == bool(self.flags):
+            raise ValueError("a table says the class in one column, `value`, or in a column for each class, `flags`")
+        if self.flags and self.each:
+            raise ValueError("`flags` are columns of a table, and `each` is of a JSON file")
+        return self
 
 
 class ClassLines(Part):

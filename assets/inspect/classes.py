@@ -20,6 +20,11 @@ _CLASS_COLUMNS = words_of("""
     """)
 
 
+_SET = frozenset(("1", "1.0"))
+_FLAGS = _SET | {"0", "0.0"}
+_NEARLY_ALL = 0.95
+
+
 @dataclass(frozen=True, slots=True)
 class ClassRule:
     """Where a class is told.
@@ -32,6 +37,7 @@ class ClassRule:
         naming: How it names the image.
         keyed: Number of what that is equal to, among the parts of the images' names.
         value: Its column with the class.
+        flags: Its columns of 0 and 1, one for each class, where there is no such column.
         some: Whether only some images have a class in it, or some have several.
         told: Template of what tells it, where that is no variable of one group.
         matches: Class -> regular expression of what is told.
@@ -46,6 +52,7 @@ class ClassRule:
     naming: Naming | None = None
     keyed: int = 0
     value: str = ""
+    flags: tuple[str, ...] = ()
     some: bool = False
     told: str = ""
     matches: Mapping[str, str] = field(default_factory=dict)
@@ -126,6 +133,22 @@ def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> Cl
             values = columns[number]
             for column, confidence in _candidates(table, naming, values):
                 return _fullest(table, [t for t in tables if t.path != table.path], (number, naming, column, confidence), values)
+    return _from_flags(columns, tables)
+
+
+def _from_flags(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ClassRule | None:
+    """Columns of 0 and 1 of which one is set for nearly every image, in a table with a column that names the images."""
+    for table in (table for table in tables if not table.each and not table.headless):
+        for number, naming in table.namings(columns):
+            values = columns[number]
+            cells = {name: table.of(naming, values, name) for name in table.columns if name != naming.column}
+            flags = tuple(name for name, said in cells.items() if set(said) <= _FLAGS and len(set(said)) == 2)
+            rows = [sum(cell in _SET for cell in row) for row in zip(*(cells[name] for name in flags), strict=True)]
+            if len(flags) > 1 and rows and rows.count(1) >= _NEARLY_ALL * len(rows):
+                seen = f"{table.path}: column {naming.column!r} names the images, one of {len(flags)} columns of 0 and 1 is set"
+                some = rows.count(1) < len(set(values))
+                evidence = Evidence("classes", "table", 0.6, seen)
+                return ClassRule(flags, evidence, None, table, naming, number, flags=flags, some=some)
     return None
 
 

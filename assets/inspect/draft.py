@@ -182,7 +182,8 @@ def _held_against(planned: Plan, keyed: int) -> str:
 def _class_table(rule: ClassRule, match: str) -> dict[str, Any]:
     if rule.table is None or rule.naming is None:
         raise ValueError("a rule of classes in a table names the table")
-    table: dict[str, Any] = {"file": rule.table.path, "key": rule.naming.column, "value": rule.value}
+    table: dict[str, Any] = {"file": rule.table.path, "key": rule.naming.column}
+    table |= {"flags": list(rule.flags)} if rule.flags else {"value": rule.value}
     table["match"] = rule.naming.before + match + rule.naming.behind
     if rule.table.each:
         table["each"] = rule.table.each

@@ -70,6 +70,31 @@ def test_classes_come_from_a_table_without_names_of_its_columns(tmp_path: Path) 
     assert findings == []
 
 
+def test_classes_come_from_columns_of_which_one_is_set(tmp_path: Path) -> None:
+    touch(tmp_path, *(f"ISIC_{n:04d}.jpg" for n in range(1, 7)))
+    (tmp_path / "truth.csv").write_text(
+        "image,MEL,NV,BCC\nISIC_0001,1.0,0.0,0.0\nISIC_0002,0,1,0\nISIC_0003,0,0,True\nISIC_0004,1,1,0\nISIC_0005,0,0,\n"
+    )
+    table = {"file": "truth.csv", "key": "image", "flags": ["MEL", "NV", "BCC"], "match": "{stem}"}
+    layout = {"subject": r"ISIC_\d{4}", "series": {"skin": "{subject}.jpg"}}
+    declared = spec(
+        layout, classes={"names": ["naevus", "melanoma", "BCC"], "values": {"MEL": "melanoma", "NV": "naevus"}, "table": table}
+    )
+    tree = discover(declared, tmp_path)
+    found, findings = classes_table(declared, tree, all_of(tree), no_tag)
+    assert found.select("subject", "class_id", "class").rows() == [
+        ("ISIC_0001", 1, "melanoma"), ("ISIC_0002", 0, "naevus"), ("ISIC_0003", 2, "BCC"),
+    ]  # fmt: skip
+    assert [(f.code, f.file) for f in findings] == [(Code.CLASS_UNKNOWN, f"ISIC_{n:04d}.jpg") for n in (4, 5, 6)]
+
+
+@pytest.mark.parametrize("said", [{}, {"value": "dx", "flags": ["MEL"]}, {"flags": ["MEL", "NV"], "each": "[]"}])
+def test_a_table_says_the_class_in_one_way(said: dict[str, Any]) -> None:
+    table = {"file": "truth.csv", "key": "image", **said}
+    with pytest.raises(ValueError, match="`flags`"):
+        spec({"subject": r"a\d", "series": {"skin": "{subject}.jpg"}}, classes={"names": ["MEL", "NV"], "table": table})
+
+
 def test_classes_come_from_a_table_which_must_not_contradict_itself(tmp_path: Path) -> None:
     touch(tmp_path, "p1.png", "p2.png", "p3.png", "p4.png")
     (tmp_path / "clinical.csv").write_text(

@@ -11,7 +11,7 @@ from assets.classes import classes_table
 from assets.inspect.draft import as_yaml
 from assets.inspect.tables import Naming, Table
 from assets.objects import objects_table
-from tests.inspect.folders import drafted, instance, picture
+from tests.inspect.folders import drafted, instance, picture, told
 
 NAMES = ("polyp", "stone")
 
@@ -112,3 +112,30 @@ def test_one_table_that_tells_all_leaves_nothing_unknown(tmp_path: Path) -> None
     found, spec, _ = drafted(tmp_path)
     assert spec.classes is not None
     assert not [u for u in found.unknown if u.field == "classes"]
+
+
+def flag_table(path: Path, rows: Sequence[tuple[str, str]], flags: Sequence[str]) -> None:
+    lines = [",".join([name, *("1.0" if flag == said else "0.0" for flag in flags)]) for name, said in rows]
+    path.write_text("\n".join([f"image,{','.join(flags)}", *lines]) + "\n")
+
+
+def test_columns_of_which_one_is_set_are_the_classes(tmp_path: Path) -> None:
+    said = {f"ISIC_{n:07d}": ("MEL", "NV", "BCC")[n % 3] for n in range(1, 10)}
+    for name in said:
+        picture(tmp_path / f"images/{name}.png")
+    flag_table(tmp_path / "truth.csv", list(said.items()), ("MEL", "NV", "BCC"))
+    found, spec, tree = drafted(tmp_path)
+    assert found.said("task") == "classification"
+    assert spec.classes is not None
+    assert spec.classes.names == ("MEL", "NV", "BCC")
+    assert {f"ISIC_{subject.removeprefix('ISIC_')}": name for subject, name in told(spec, tree).items()} == said
+
+
+def test_columns_of_which_several_are_set_are_no_classes(tmp_path: Path) -> None:
+    for n in range(1, 10):
+        picture(tmp_path / f"images/img_{n:03d}.png")
+    rows = [f"img_{n:03d},{n % 2},{n % 3 > 0:d}" for n in range(1, 10)]
+    (tmp_path / "signs.csv").write_text("\n".join(["image,oedema,effusion", *rows]) + "\n")
+    found, spec, _ = drafted(tmp_path)
+    assert found.classes is None
+    assert spec.classes is None
