@@ -32,7 +32,7 @@ from assets.inspect.roots import roots
 from assets.inspect.unmasked import unmasked
 
 _MUCH = 0.1
-"""Share of images or label maps that may be left out without a word."""
+"""Share of images that may be left out without a word; of label maps none is."""
 _FEW = 0.5
 """Share of images with label maps below which classes that all have are what a set is for."""
 
@@ -65,11 +65,11 @@ def _holds_several(peek: Peek) -> bool:
 
 
 def _left_out(claimed: AbstractSet[str], parts: Sequence[Part]) -> Iterator[Unknown]:
-    """Images and label maps of which a good part fits no pattern, so that a draft that looks whole is not."""
-    for what, roles in (("images", ("image",)), ("label maps", ("mask", "structures"))):
+    """Images of which a good part, and label maps of which any fits no pattern, so that a draft that looks whole is not."""
+    for what, roles, few in (("images", ("image",), _MUCH), ("label maps", ("mask", "structures"), 0)):
         every = [path for part in parts if part.role in roles for path in part.group.paths]
         left = [path for path in every if path not in claimed]
-        if len(left) > _MUCH * len(every):
+        if len(left) > few * len(every):
             yield Unknown("layout", f"{len(left)} of {len(every)} {what} are not used, such as {left[0]}; a person must say why")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assets.inspect.grouping import Group, shape_of
@@ -52,18 +52,21 @@ def by_stem(parts: Sequence[Part]) -> list[Part]:
 
 
 def _in_one_folder(parts: Sequence[Part]) -> list[Part]:
-    """Joins images of several folders whose label maps lie beside them and are called like them with the same text behind."""
+    """Joins images of several folders whose label maps lie beside them and are called like them with the same text behind.
+
+    Some label maps may have something else behind, such as a second one of an image; they stay apart.
+    """
     chosen = [part for part in parts if part.role in ("image", "mask") and part.class_at is None]
     images, masks = (_files([part for part in chosen if part.role == role]) for role in ("image", "mask"))
     stems: dict[tuple[str, str], set[str]] = defaultdict(set)
     for file in images:
         stems[file.where, file.ending.lower()].add(file.stem)
     matched = [(file, _longest(file.stem, stems.get((file.where, file.ending.lower()), set()))) for file in masks]
-    found = [(file, stem) for file, stem in matched if stem]
+    usual = _commonest(file.stem[len(stem) :] for file, stem in matched if stem)
+    found = [(file, stem) for file, stem in matched if stem and file.stem[len(stem) :] == usual]
     folders = {file.where for file, _ in found}
-    behind = {file.stem[len(stem) :] for file, stem in found}
     names = [stem for _, stem in found]
-    if not 2 <= len(folders) <= _MOST_FOLDERS or len(behind) > 1 or "" in behind or len(set(names)) < len(names):
+    if not 2 <= len(folders) <= _MOST_FOLDERS or not usual or len(set(names)) < len(names):
         return list(parts)
     if len(found) < _ENOUGH * len(masks) or (len({len(part.group.rows) for part in chosen}) == 1 and len(chosen) == 2):
         return list(parts)
@@ -71,10 +74,23 @@ def _in_one_folder(parts: Sequence[Part]) -> list[Part]:
     rows = [_rooted(file, file.stem) for file in images if (file.where, file.ending.lower()) in own]
     labelled = [_rooted(file, stem, file.stem[len(stem) :]) for file, stem in found]
     taken = {"".join(token.text for token in row) for row in (*rows, *labelled)}
-    kept = [part for part in parts if not set(part.group.paths) <= taken]
+    kept = [left for part in parts if (left := _without(part, taken)) is not None]
     first = {role: next(part for part in chosen if part.role == role) for role in ("image", "mask")}
     joined = [replace(first["image"], group=_group(rows)), replace(first["mask"], group=_group(labelled))]
     return kept + joined
+
+
+def _without(part: Part, taken: set[str]) -> Part | None:
+    """The part without some files; None where nothing is left of it."""
+    rows = tuple(row for row, path in zip(part.group.rows, part.group.paths, strict=True) if path not in taken)
+    if len(rows) == len(part.group.rows):
+        return part
+    return replace(part, group=replace(part.group, rows=rows)) if rows else None
+
+
+def _commonest(texts: Iterable[str]) -> str:
+    """The text that occurs most often; empty where there is none."""
+    return next((text for text, _ in Counter(texts).most_common(1)), "")
 
 
 def _rooted(file: _File, stem: str, behind: str = "") -> Row:
@@ -106,7 +122,7 @@ def _joined(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
         return None
     if len(images) == 1 and len(kinds) == 1:
         return None
-    if (len(kinds) > 1 and tail) or (len(kinds) > 1 and not all(_names_structure(kind) for kind in kinds)):
+    if len(kinds) > 1 and (tail or _are_odd(behind) or not all(_names_structure(kind) for kind in kinds)):
         return None
     front = _around(kinds)
     rows = [
@@ -119,6 +135,12 @@ def _joined(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
         mask = replace(mask, label_at=mask.group.name_at + 2)
     named = [(*file.folder, Token(file.stem.removesuffix(tail), "free"), *_whole(tail), file.last) for file in pictures]
     return [replace(images[0], group=_group(named)), mask]
+
+
+def _are_odd(behind: Sequence[str]) -> bool:
+    """Whether nearly all have one text behind, and one or several files another each, which names no structure then."""
+    (_, most), *others = Counter(behind).most_common()
+    return most >= _ENOUGH * len(behind) and all(n == 1 for _, n in others)
 
 
 def _tail(stems: Sequence[str]) -> str:
