@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from assets.junk import junk_reason
 
 _VARY = ("number", "id", "split", "root", "free")
 _BLANK = (*_VARY, "row")
-_MOST_SHAPES = 40
+_MOST_SHAPES, _FEW_SHAPES = 40, 12
 _COUNTED = re.compile(
     r"(?P<uid>\d+(?:\.\d+)+)"
     r"|(?P<number>\d+(?![0-9a-fA-F-]))"
@@ -202,9 +202,31 @@ def as_regex(values: Iterable[str]) -> str:
     rows = [tokens(value + "/")[:-1] for value in distinct]
     if len({shape_of(row) for row in rows}) == 1:
         return "".join(_part_regex([row[n].text for row in rows], rows[0][n].kind) for n in range(len(rows[0])))
+    if numbered := _numbered(rows):
+        return numbered
     if len(distinct) <= 12:
         return "|".join(map(escaped, distinct))
     return ".+" if any("/" in value for value in distinct) else "[^/]+"
+
+
+def _numbered(rows: Sequence[tuple[Token, ...]]) -> str:
+    """An expression for a few words with numbers, which reads further numbers behind the same words; empty for other values.
+
+    There are twice as many values as words or more, so that the numbers count what the words do not tell apart.
+    """
+    shapes: dict[tuple[tuple[str, str], ...], list[tuple[Token, ...]]] = defaultdict(list)
+    for row in rows:
+        shapes[shape_of(row)].append(row)
+    kinds = {tuple(token.kind for token in row) for row in rows}
+    if len(kinds) > 1 or len(shapes) > _FEW_SHAPES or len(rows) < 2 * len(shapes):
+        return ""
+    columns = [[row[n].text for row in rows] for n in range(len(rows[0]))]
+    vary = {n for n, texts in enumerate(columns) if len(set(texts)) > 1}
+    if {rows[0][n].kind for n in vary} != {"word", "number"}:
+        return ""
+    if sum(rows[0][n].kind == "word" for n in vary) == 1:
+        return "".join(_part_regex(column, rows[0][n].kind) for n, column in enumerate(columns))
+    return "|".join(as_regex("".join(token.text for token in row) for row in alike) for alike in shapes.values())
 
 
 def regex_of_bare(values: Iterable[str]) -> str:
