@@ -61,16 +61,10 @@ def in_containers(part: Part) -> Plan | None:
     if where is None or "subject" not in fields or not unique(part.group, where):
         return None
     seen = f"{part.group.paths[0]} holds the arrays {images[0].name!r} and {masks[0].name!r} of equal rows and columns"
-    channels = masks[0].shape[2] if len(masks[0].shape) == 3 and masks[0].shape[2] <= 16 else 0
     return Plan(
         part,
-        (Source("image", part, tuple(where), images[0].name, _axes(images[0].shape)),),
-        (Source("mask", part, tuple(where), masks[0].name, _axes(masks[0].shape), channels=channels),),
+        (Source("image", part, tuple(where), images[0].name),),
+        (Source("mask", part, tuple(where), masks[0].name),),
         evidence=(Evidence("pairing", "arrays of one file", 0.8, seen), *(a for a in people if isinstance(a, Evidence))),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )
-
-
-def _axes(shape: tuple[int, ...]) -> str:
-    """The usual order of the axes of a picture with or without channels, or of a volume."""
-    return "yx" if len(shape) == 2 else "yxc" if len(shape) == 3 and shape[2] <= 16 else "zyx" if len(shape) == 3 else "tzyx"

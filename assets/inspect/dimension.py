@@ -6,19 +6,27 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.peek import Peek
 from assets.inspect.roles import Part
 
 
-def dimension(images: Sequence[Part]) -> Evidence | Unknown:
-    """What the images that were opened are; unknown where they are of several kinds, or none could be opened.
+def dimension(images: Sequence[Part], *, instances: bool = False) -> Evidence | Unknown:
+    """What the images that were opened are; unknown where they are of several kinds, or nothing tells it.
 
-    Instances of DICOM series are left open: a slice is a picture, and what is meant may be the volume.
+    Instances of DICOM series are left open, and arrays of three axes or more: nothing says whether one of these is space.
+
+    Args:
+        images: The images; none of DICOM series.
+        instances: Whether these are what there is.
     """
+    if instances:
+        return Unknown("dimension", "the images are DICOM instances; a slice is a picture, and the volume may be meant")
     seen = Counter(_of(part) for part in images)
     seen.pop("", None)
-    if len(seen) != 1:
-        kinds = ", ".join(sorted(seen)) or "nothing that could be opened"
-        return Unknown("dimension", f"the images are {kinds}")
+    if len(seen) > 1:
+        return Unknown("dimension", f"the images are {', '.join(sorted(seen))}")
+    if not seen:
+        return Unknown("dimension", _why(images))
     said = next(iter(seen))
     opened = next(part for part in images if _of(part) == said)
     return Evidence("dimension", said, 0.8, f"extents of images that were opened, such as {opened.group.paths[0]}")
@@ -27,6 +35,31 @@ def dimension(images: Sequence[Part]) -> Evidence | Unknown:
 def _of(part: Part) -> str:
     if part.group.family == "video":
         return "video"
-    shapes = {peek.shape for peek in part.peeks if len(peek.shape) > 2}
+    shapes = {peek.shape for peek in part.peeks if len(peek.shape) > 2 and not _is_open(peek)}
     kinds = {"3D" if shape[2] > 1 else "2D" for shape in shapes}
     return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _is_open(peek: Peek) -> bool:
+    """Whether it was opened as an array of more than two axes, whatever order was taken to look at its values."""
+    return any(len(array.shape) > 2 for array in peek.arrays)
+
+
+def _why(images: Sequence[Part]) -> str:
+    """Why nothing is said of any image."""
+    if not images:
+        return "no images were recognised"
+    where = f"such as {images[0].group.paths[0]}"
+    peeks = [peek for part in images for peek in part.peeks]
+    arrays = [array for peek in peeks for array in peek.arrays]
+    if arrays:
+        axes = max(len(array.shape) for array in arrays)
+        what = f"arrays of {axes} axes whose order nothing says" if axes > 2 else "files of several arrays"
+        return f"the images are {what}, {where}"
+    if any(peek.format == "DICOM" for peek in peeks):
+        return f"the images are DICOM instances, {where}; a slice is a picture, and the volume may be meant"
+    if any(peek.shape for peek in peeks):
+        return f"the images are pictures and volumes under names of one form, {where}"
+    if any(peek.format for peek in peeks):
+        return f"the images lie in files of several arrays, {where}"
+    return f"none of the images that were tried could be opened, {where}" if peeks else f"no image was opened, {where}"

@@ -98,13 +98,19 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
 def _series(source: Source, planned: Plan) -> dict[str, Any]:
     """Series name -> its files; one series, or one for every channel."""
     text = _path(source)
-    more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
+    more = _in_container(source)
     if len(planned.series) > 1:
         more["required"] = False
     taken = channels_of(source)
     if taken is None:
         return {source.name: {"path": text, **more} if more else text}
     return {name: {"path": text, **channel, **more} for name, channel in taken.of(source.name, planned.channel_names).items()}
+
+
+def _in_container(source: Source) -> dict[str, Any]:
+    """Which array of a container is meant, and its axes as far as something tells them."""
+    told = {"key": source.key, "axes": source.axes}
+    return {name: text for name, text in told.items() if text}
 
 
 def _path(source: Source) -> Any:
@@ -116,7 +122,7 @@ def _labels(source: Source, planned: Plan) -> Any:
     text = _path(source)
     if source.part.role == "structures":
         return {"masks": text, "overlap": "lower id wins", "absent": "empty"}
-    more: dict[str, Any] = {"key": source.key, "axes": source.axes} if source.key else {}
+    more = _in_container(source)
     if source.at_least is not None:
         more["at_least"] = source.at_least
     elif planned.binary:
@@ -262,7 +268,7 @@ def as_yaml(found: Inspection, slug: str) -> str:
 
 
 def _comments(found: Inspection, keys: set[str], *, exact: bool = False) -> Iterator[str]:
-    aliases = {"pairing": "layout", "role": "layout", "split": "layout", "task": "slug", "dimension": "slug"}
+    aliases = {"pairing": "layout", "role": "layout", "axes": "layout", "split": "layout", "task": "slug", "dimension": "slug"}
 
     def about(field: str) -> bool:
         if exact:

@@ -10,6 +10,7 @@ from assets.inspect import classes as class_rules
 from assets.inspect import dicom_marks, kinds, merging, objects
 from assets.inspect import labels as label_rules
 from assets.inspect.annotations import Annotated, annotated_in
+from assets.inspect.axes import with_axes
 from assets.inspect.candidates import Candidate, class_candidates
 from assets.inspect.channel_names import with_channel_names
 from assets.inspect.content import told_by_content
@@ -109,7 +110,7 @@ def inspect_folder(root: Path) -> Inspection:
         planned = None
         found = _of_dicom(Inspection(root, tuple(parts), None, dicom=instances), instances, tables)
     else:
-        planned = plan(parts, _class_of(parts, tables))
+        planned = with_axes(plan(parts, _class_of(parts, tables)), opener)
         found = Inspection(root, tuple(parts), planned)
     if planned is not None:
         found = _told(found, planned, tables, opener)
@@ -126,7 +127,7 @@ def inspect_folder(root: Path) -> Inspection:
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
     channels = (*told_of_channels(found.plan), *told_of_parts(found.plan)) if found.plan is not None else ()
-    for answer in (*channels, _task(found), dimension(_images(found)), _modality(found, seen, _texts(root, parts))):
+    for answer in (*channels, _task(found), _dimension(found), _modality(found, seen, _texts(root, parts))):
         _sort_in(answer, evidence, unknown)
     return replace(
         found,
@@ -360,6 +361,12 @@ def _task(found: Inspection) -> Evidence | Unknown:
 def _images(found: Inspection) -> list[Part]:
     """What stands as images in the draft; none of DICOM series."""
     return [] if found.plan is None else [part for source in found.plan.series for part, _ in source.parts]
+
+
+def _dimension(found: Inspection) -> Evidence | Unknown:
+    """Of the images of the draft; where there are none, why those that names suggest are none."""
+    unread = [part for part in found.parts if part.role == "other" and part.peeks]
+    return dimension(_images(found) or unread, instances=found.dicom is not None)
 
 
 def _texts(root: Path, parts: Sequence[Part]) -> list[str]:
