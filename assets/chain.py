@@ -13,6 +13,7 @@ Annotations are real objects here, not strings, and `MaterializeResult` stays ba
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,7 @@ def _raw_asset(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartitionsD
     def raw(context: dg.AssetExecutionContext) -> dg.MaterializeResult:  # type: ignore[type-arg]
         found = _survey(dataset)
         found.tree.keep_headers()
+        found.keep_seen()
         removed = dataset.store.clean()
         for path in removed[:_MOST_REMOVED]:
             context.log.info(f"{spec.slug}: removed {path}, which nothing records: a run was interrupted")
@@ -178,14 +180,22 @@ def _subject_assets(dataset: Dataset, gates: Gates, partitions: dg.DynamicPartit
             for outcome in run.build():
                 outcomes.append(outcome)  # noqa: PERF402 - what was done must be known when the next one fails
         except BuildFailedError as error:
+            _keep_seen(found, outcomes)
             yield from run.what_was_done(outcomes)
             raise dg.Failure(str(error), allow_retries=False) from error
+        _keep_seen(found, outcomes)
         if present is None:
             yield from run.finish_whole(outcomes)
         else:
             yield from run.finish_keyed(present, outcomes, every=present == only)
 
     return subjects
+
+
+def _keep_seen(found: Survey, outcomes: Sequence["Outcome"]) -> None:
+    """Write down which raw files were read; where the disk is full they stay in doubt, and what was done is reported."""
+    with suppress(OSError):
+        found.keep_seen({outcome.subject for outcome in outcomes if "volumes" in outcome.steps})
 
 
 def _with_raw_files(context: dg.AssetExecutionContext, found: Survey, only: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,6 +13,8 @@ import polars as pl
 from assets.incremental import Fingerprints, SubjectPlan, digest, plan_subject
 from assets.raw import RawTree, discover
 from assets.raw.identities import CACHE_NAME
+from assets.raw.seen import CACHE_NAME as SEEN
+from assets.raw.seen import Seen
 from assets.spec import DatasetSpec
 from assets.tables import RAW, frame
 from resources.findings import Code
@@ -60,6 +62,7 @@ class Survey:
         unreadable: Manifests that cannot be read, by the names of their files.
         vanished: Subjects that have products but no raw files any more; none while a folder or link cannot be looked into.
         rehashed: Content hashes of files that were touched, which no manifest vouches for: (path, size, mtime_ns) -> sha256.
+        seen: Which raw files something was done to since their content was last compared.
     """
 
     dataset: Dataset
@@ -69,6 +72,7 @@ class Survey:
     unreadable: frozenset[str]
     vanished: tuple[str, ...]
     rehashed: Mapping[tuple[str, int, int], str]
+    seen: Seen
 
     @property
     def stale(self) -> list[SubjectPlan]:
@@ -96,6 +100,20 @@ class Survey:
         ]
         return frame(RAW, rows)
 
+    def keep_seen(self, built: Collection[str] = ()) -> None:
+        """Write down when the raw files last changed, so that the next survey tells to which something was done since.
+
+        Args:
+            built: Subjects whose volumes were made anew since this survey.
+
+        Raises:
+            OSError: The disk failed or is full.
+        """
+        files = [entry for raw in self.tree.subjects.values() for entry in raw.files]
+        recorded = {source.path for manifest in self.manifests.values() for source in manifest.sources}
+        read = {entry.path for subject in built for entry in self.tree.subjects[subject].files}
+        self.seen.keep(files, recorded, read)
+
     def raw_key(self) -> str:
         """Changes when the raw table or what was found does; what is made of the files leaves it alone."""
         return digest([self.raw_table().rows(), [str(f) for f in self.tree.findings]])
@@ -115,7 +133,7 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
     manifests = dataset.store.manifests()
     unreadable = dataset.store.unreadable(manifests)
     rehashed = _recorded_hashes(dataset)
-    fingerprints = Fingerprints(dataset.raw_root, dict(rehashed))
+    fingerprints = Fingerprints(dataset.raw_root, dict(rehashed), Seen(dataset.store.root / SEEN))
     for recorded in manifests.values():
         fingerprints.learn(recorded.sources)
     vouched = set(fingerprints.known)
@@ -133,8 +151,8 @@ def survey(dataset: Dataset, only: tuple[str, ...] | None = None) -> Survey:
             synthetic=tree.synthetic,
             unreadable=safe_name(subject) in unreadable,
         )
-    rehashed |= {mark: content for mark, content in fingerprints.known.items() if mark not in vouched}
-    return Survey(dataset, tree, manifests, plans, unreadable, vanished(tree, manifests, unreadable), rehashed)
+    rehashed |= {mark: content for mark, content in fingerprints.known.items() if mark not in vouched or mark in rehashed}
+    return Survey(dataset, tree, manifests, plans, unreadable, vanished(tree, manifests, unreadable), rehashed, fingerprints.seen)
 
 
 def vanished(tree: RawTree, manifests: Mapping[str, Manifest], unreadable: frozenset[str]) -> tuple[str, ...]:

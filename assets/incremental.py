@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from assets.raw import FileEntry, RawSubject
 from assets.raw.rows import on_disk
+from assets.raw.seen import Seen
 from assets.spec import DatasetSpec
 from assets.spec_layout import Part
 from resources.findings import RETRIED
@@ -139,10 +140,22 @@ class SubjectPlan:
 
 @dataclass
 class Fingerprints:
-    """Content hashes of raw files, computed only when a modification time gives reason to doubt the recorded one."""
+    """Content hashes of raw files, computed only when a time gives reason to doubt the recorded one.
+
+    Attributes:
+        root: The raw folder.
+        known: Recorded or taken hashes: (path, size, mtime_ns) -> sha256.
+        seen: Which files something was done to; these are in doubt whatever is known of their size and modification time.
+    """
 
     root: Path
     known: dict[tuple[str, int, int], str]
+    seen: Seen = field(default_factory=Seen)
+    _taken: dict[tuple[str, int, int], str] = field(default_factory=dict)
+
+    def doubts(self, entry: FileEntry) -> bool:
+        """Whether size and modification time do not tell that a file is the one that they are recorded of."""
+        return self.seen.doubts(entry) or self.seen.content_of(entry) is not None
 
     def content_of(self, entry: FileEntry) -> str:
         """SHA-256 of the file as it is now.
@@ -151,10 +164,24 @@ class Fingerprints:
             OSError: The file cannot be read.
         """
         mark = (entry.path, entry.size, entry.mtime_ns)
-        if mark not in self.known:
-            with (self.root / on_disk(entry.path)).open("rb") as file:
-                self.known[mark] = hashlib.file_digest(file, "sha256").hexdigest()
+        content = self.seen.content_of(entry)
+        if content is not None:
+            self.known[mark] = content
+        elif self.seen.doubts(entry):
+            self.known[mark] = self._take(entry)
+            self.seen.learn(entry, self.known[mark])
+        elif mark not in self.known:
+            self.known[mark] = self._take(entry)
         return self.known[mark]
+
+    def _take(self, entry: FileEntry) -> str:
+        """Read the file, once for all rows of a table."""
+        file = on_disk(entry.path)
+        mark = (file, entry.mtime_ns, entry.ctime_ns)
+        if mark not in self._taken:
+            with (self.root / file).open("rb") as content:
+                self._taken[mark] = hashlib.file_digest(content, "sha256").hexdigest()
+        return self._taken[mark]
 
     def learn(self, sources: Sequence[SourceRecord]) -> None:
         """Remember what a manifest says of files that have not been touched since."""
@@ -220,10 +247,11 @@ def _changed_sources(raw: RawSubject, manifest: Manifest, fingerprints: Fingerpr
 def _changed(now: FileEntry, then: SourceRecord, fingerprints: Fingerprints) -> str | None:
     if now.size != then.size:
         return f"{now.path} changed: {then.size} -> {now.size} bytes"
-    if now.mtime_ns == then.mtime_ns:
+    touched = now.mtime_ns != then.mtime_ns
+    if not touched and not fingerprints.doubts(now):
         return None
     if not then.sha256:
-        return f"{now.path} was modified"
+        return f"{now.path} was modified" if touched or fingerprints.seen.doubts(now) else None
     content = fingerprints.content_of(now)
     return None if content == then.sha256 else f"{now.path} changed: content {then.sha256[:12]} -> {content[:12]}"
 

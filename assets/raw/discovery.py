@@ -18,8 +18,8 @@ from assets.raw.identities import Identities
 from assets.raw.listing import compare_listing
 from assets.raw.rows import rows_in
 from assets.raw.scans import SubjectFiles, counts, raw_scans, superseded_by
-from assets.raw.tree import ONLY_SCAN, SYNTHETIC_MARKER, FileEntry, RawScan, RawSubject, RawTree, natural_key
-from assets.raw.walk import walk
+from assets.raw.tree import ONLY_SCAN, SYNTHETIC_MARKER, FileEntry, FileState, RawScan, RawSubject, RawTree, natural_key
+from assets.raw.walk import Stamp, walk
 from assets.spec import DatasetSpec
 from resources.findings import BadInputError, Code, Finding, finding
 
@@ -129,8 +129,10 @@ def _unplaced(files: Sequence[FileEntry], code: Code, what: str) -> Iterator[Fin
             yield from (finding(code, f.reason, file=f.path) for f in inside)
 
 
-def _size_and_time(status: os.stat_result | OSError) -> tuple[int, int]:
-    return (0, 0) if isinstance(status, OSError) else (status.st_size, status.st_mtime_ns)
+def _entry(
+    path: str, stamp: Stamp, state: FileState, reason: str = "", *, role: str = "", subject: str = "", scan: str = ""
+) -> FileEntry:
+    return FileEntry(path, stamp.size, stamp.mtime_ns, state, role, subject, scan, reason, stamp.ctime_ns)
 
 
 @dataclass
@@ -155,47 +157,47 @@ class _Sorter:
 
     def place(self, path: str, status: os.stat_result | OSError) -> None:
         """Decide what one file is."""
-        size, mtime = _size_and_time(status)
+        stamp = Stamp.of(status)
         if path == SYNTHETIC_MARKER:
             self.synthetic = True
-            self.files[path] = FileEntry(path, size, mtime, "ignored", reason="marks the folder as made-up data")
+            self.files[path] = _entry(path, stamp, "ignored", "marks the folder as made-up data")
         elif columns := self.claims.columns_of(path):
-            self._place_rows(path, columns, size, mtime, status)
+            self._place_rows(path, columns, stamp, status)
         else:
-            self._place(path, size, mtime, status)
+            self._place(path, stamp, status)
 
     def leave_link(self, path: str, status: os.stat_result | OSError) -> None:
         """List a link that leads back to a folder it lies in: what is behind it has its place already."""
-        size, mtime = _size_and_time(status)
+        stamp = Stamp.of(status)
         reason = "a link to a folder that it lies in; it is not followed"
-        self.files[path] = FileEntry(path, size, mtime, "ignored", reason=reason)
+        self.files[path] = _entry(path, stamp, "ignored", reason)
 
-    def _place_rows(self, table: str, columns: Sequence[str], size: int, mtime: int, status: os.stat_result | OSError) -> None:
+    def _place_rows(self, table: str, columns: Sequence[str], stamp: Stamp, status: os.stat_result | OSError) -> None:
         reason = "its rows are listed one by one"
         try:
             for path, n_bytes in rows_in(self.root, table, columns):
-                self._place(path, n_bytes, mtime, status)
+                self._place(path, stamp._replace(size=n_bytes), status)
         except BadInputError as error:
             reason = "its rows cannot be listed"
             self.findings.append(error.finding)
-        self.files[table] = FileEntry(table, size, mtime, "ignored", reason=reason)
+        self.files[table] = _entry(table, stamp, "ignored", reason)
 
-    def _place(self, path: str, size: int, mtime: int, status: os.stat_result | OSError) -> None:
+    def _place(self, path: str, stamp: Stamp, status: os.stat_result | OSError) -> None:
         claims = list(self.claims.of(path))
         by_header: dict[Name, Claim] = {(c.role, c.name): c for c in claims if (c.role, c.name) in self.claims.by_header}
         by_name = [c for c in claims if (c.role, c.name) not in by_header]
-        fitting, unfit = self.headers.fitting(by_name, path, size, mtime)
+        fitting, unfit = self.headers.fitting(by_name, path, stamp)
         left = junk_reason(path) or self.claims.why_ignored(path)
         if fitting or (by_header and left is None and isinstance(status, OSError)):
-            self._claim(fitting or [next(iter(by_header.values()))], path, size, mtime, status)
+            self._claim(fitting or [next(iter(by_header.values()))], path, stamp, status)
         elif by_header and left is None:
             first = next(iter(by_header.values()))
             pool = self.pools.setdefault((first.subject, first.scan or ONLY_SCAN, first.root or ""), [])
-            pool.append((FileEntry(path, size, mtime, "unclaimed"), by_header))
+            pool.append((_entry(path, stamp, "unclaimed"), by_header))
         elif isinstance(status, OSError) and is_hidden(status):
             self._leave_hidden(path, status)
         else:
-            self._set_aside(path, size, mtime, unfit)
+            self._set_aside(path, stamp, unfit)
 
     def _leave_hidden(self, path: str, status: OSError) -> None:
         """List a name that nothing claims and behind which nothing can be seen: there may be a subject's folder."""
@@ -207,7 +209,7 @@ class _Sorter:
         detail = f"cannot be looked at: {status.strerror}; {_NOT_KNOWN}; {_ADVICE}"
         self.files[path] = FileEntry(path, 0, 0, "unclaimed", reason=detail)
 
-    def _claim(self, claims: Sequence[Claim], path: str, size: int, mtime: int, status: os.stat_result | OSError) -> None:
+    def _claim(self, claims: Sequence[Claim], path: str, stamp: Stamp, status: os.stat_result | OSError) -> None:
         for number, claim in enumerate(claims):
             files = self.subjects.setdefault(claim.subject, SubjectFiles())
             if (claim.role, claim.name) not in self.claims.by_header:
@@ -216,16 +218,16 @@ class _Sorter:
                 reason = f"cannot be read: {status.strerror}; check that the link or its permissions are right"
                 files.findings.append(finding(Code.UNREADABLE, reason, file=path))
             scan = "" if claim.role == "table" else claim.scan or ONLY_SCAN
-            self.files[path] = FileEntry(path, size, mtime, "used", claim.role, claim.subject, scan)
+            self.files[path] = _entry(path, stamp, "used", role=claim.role, subject=claim.subject, scan=scan)
 
     def _choose(self) -> None:
         """Distribute the files whose headers say what they are."""
         for (subject, scan, root), pool in self.pools.items():
             candidates = []
             for entry, claims in pool:
-                identity = self.identities.of(entry.path, entry.size, entry.mtime_ns)
+                identity = self.identities.of(entry.path, entry.stamp)
                 if identity is None:
-                    self._set_aside(entry.path, entry.size, entry.mtime_ns, None)
+                    self._set_aside(entry.path, entry.stamp, None)
                 else:
                     candidates.append(Candidate(entry.path, claims, identity))
             if candidates:
@@ -237,7 +239,7 @@ class _Sorter:
                 for path, reason in choice.reasons.items():
                     self.files[path] = replace(entries[path], state="ignored", reason=reason)
 
-    def _set_aside(self, path: str, size: int, mtime: int, unfit: str | None) -> None:
+    def _set_aside(self, path: str, stamp: Stamp, unfit: str | None) -> None:
         """A file that nothing claims; `unfit` says why a claim by its name does not hold."""
         reason = junk_reason(path) or self.claims.why_ignored(path) or unfit
         if reason is None and is_partial_download(path):
@@ -246,10 +248,10 @@ class _Sorter:
         elif reason is None and (original := copied_from(path)) and (self.root / original).is_file():
             reason = self._judge_copy(path, original)
         if reason is not None:
-            self.files[path] = FileEntry(path, size, mtime, "ignored", reason=reason)
+            self.files[path] = _entry(path, stamp, "ignored", reason)
             return
         reason = "no pattern of the spec claims it; rename it to fit the layout, or tell the spec to ignore it"
-        self.files[path] = FileEntry(path, size, mtime, "unclaimed", reason=reason)
+        self.files[path] = _entry(path, stamp, "unclaimed", reason)
 
     def _judge_copy(self, path: str, original: str) -> str:
         try:
@@ -290,10 +292,8 @@ class _Sorter:
                 path = other.relative_to(self.root).as_posix()
                 if path in self.files and self.files[path].state != "used":
                     self.companions.setdefault(main.path, []).append(path)
-                    status = other.stat()
-                    self.files[path] = FileEntry(
-                        path, status.st_size, status.st_mtime_ns, "used", "companion", main.subject, main.scan
-                    )
+                    stamp = Stamp.of(other.stat())
+                    self.files[path] = _entry(path, stamp, "used", role="companion", subject=main.subject, scan=main.scan)
 
     def _settled(self) -> Iterator[tuple[str, RawSubject]]:
         """The subjects that have anything to be made, in natural order; files of scans that do not count are ignored."""
@@ -350,5 +350,4 @@ class _Sorter:
     def _ignore(self, path: str, reason: str) -> None:
         """Leave a file, and the second file of a pair with the first."""
         for one in (path, *self.companions.get(path, ())):
-            entry = self.files[one]
-            self.files[one] = FileEntry(one, entry.size, entry.mtime_ns, "ignored", reason=reason)
+            self.files[one] = _entry(one, self.files[one].stamp, "ignored", reason)

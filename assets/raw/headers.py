@@ -12,6 +12,7 @@ from functools import cached_property
 
 from assets.raw.claims import Claim
 from assets.raw.identities import Identities
+from assets.raw.walk import Stamp
 from assets.spec import DatasetSpec
 from assets.spec_layout import RawLayout
 
@@ -37,7 +38,7 @@ class Headers:
         }
         return asked
 
-    def fitting(self, claims: Sequence[Claim], path: str, size: int, mtime_ns: int) -> tuple[list[Claim], str | None]:
+    def fitting(self, claims: Sequence[Claim], path: str, stamp: Stamp) -> tuple[list[Claim], str | None]:
         """The claims that the file's header allows, with the fields it fills, and, if it allows none of several, why.
 
         A file that is no DICOM file, or does not have an element that is asked for, stays claimed: what is wrong with it is for
@@ -48,7 +49,7 @@ class Headers:
         keywords |= set(tags.values()) if claims else set()
         if not keywords:
             return list(claims), None
-        identity = self.identities.of(path, size, mtime_ns)
+        identity = self.identities.of(path, stamp)
         values = identity.values if identity is not None else {}
         fits, unfit = [], None
         for claim in claims:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from assets.raw.walk import Stamp
 from resources import durable
 from resources.findings import RETRIED, Code, Finding, Severity
 from resources.readers.dicom.kinds import Identity, SeriesKey
@@ -17,13 +18,14 @@ from resources.readers.dicom.kinds import Identity, SeriesKey
 CACHE_NAME = "dicom-headers.arrow"
 """File in a dataset's products folder; it may be removed at any time."""
 
-_FORMAT = 1
-_SCHEMA = {"format": pl.Int64, "path": pl.String, "size": pl.Int64, "mtime_ns": pl.Int64, "asked": pl.String, "said": pl.String}
+_FORMAT = 2
+_STAMP = {"size": pl.Int64, "mtime_ns": pl.Int64, "ctime_ns": pl.Int64}
+_SCHEMA = {"format": pl.Int64, "path": pl.String, **_STAMP, "asked": pl.String, "said": pl.String}
 
 
 @dataclass
 class Identities:
-    """Reads headers, each once for as long as its file has the same size and modification time.
+    """Reads headers, each once for as long as nothing was done to its file.
 
     Attributes:
         root: The raw folder.
@@ -36,14 +38,14 @@ class Identities:
     cache: Path | None
     keywords: tuple[str, ...]
     read: int = 0
-    _known: dict[tuple[str, int, int], str] | None = None
-    _met: dict[tuple[str, int, int], str] = field(default_factory=dict)
+    _known: dict[tuple[str, Stamp], str] | None = None
+    _met: dict[tuple[str, Stamp], str] = field(default_factory=dict)
 
-    def of(self, path: str, size: int, mtime_ns: int) -> Identity | None:
+    def of(self, path: str, stamp: Stamp) -> Identity | None:
         """What a file is; None when it is no DICOM file."""
         if self._known is None:
             self._known = _load(self.cache, self._asked)
-        mark = (path, size, mtime_ns)
+        mark = (path, stamp)
         if mark not in self._known:
             from resources.readers.dicom.identity import identify  # noqa: PLC0415  # pydicom is loaded for new files alone
 
@@ -63,7 +65,7 @@ class Identities:
         """
         if self.cache is None or self._known is None or (self.read == 0 and len(self._met) == len(self._known)):
             return
-        rows = [(_FORMAT, path, size, mtime, self._asked, said) for (path, size, mtime), said in self._met.items()]
+        rows = [(_FORMAT, path, *stamp, self._asked, said) for (path, stamp), said in self._met.items()]
         content = io.BytesIO()
         pl.DataFrame(rows, schema=_SCHEMA, orient="row").write_ipc(content, compression="zstd")
         durable.write_bytes(self.cache, content.getvalue())
@@ -74,7 +76,7 @@ class Identities:
         return " ".join(sorted(self.keywords))
 
 
-def _load(cache: Path | None, asked: str) -> dict[tuple[str, int, int], str]:
+def _load(cache: Path | None, asked: str) -> dict[tuple[str, Stamp], str]:
     """What is kept, as far as it answers the same question; nothing where the file is gone or damaged."""
     if cache is None or not cache.is_file():
         return {}
@@ -83,10 +85,10 @@ def _load(cache: Path | None, asked: str) -> dict[tuple[str, int, int], str]:
         table = table.filter(format=_FORMAT, asked=asked) if dict(table.schema) == _SCHEMA else table.clear()
     except (OSError, pl.exceptions.PolarsError):
         return {}
-    columns = ("path", "size", "mtime_ns", "said")
+    columns = ("path", *_STAMP, "said")
     if table.is_empty():
         return {}
-    return {(path, size, mtime): said for path, size, mtime, said in table.select(columns).iter_rows()}
+    return {(path, Stamp(*stamp)): said for path, *stamp, said in table.select(columns).iter_rows()}
 
 
 def _as_text(identity: Identity | None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from assets.raw.identities import Identities
+from assets.raw.walk import Stamp
 from resources.findings import Finding
 
 SYNTHETIC_MARKER = "SYNTHETIC.json"
@@ -32,6 +33,7 @@ class FileEntry:
         subject: Whose it is, or empty.
         scan: Of which scan, or empty.
         reason: Why it is not used.
+        ctime_ns: Time of the last change of anything about it, its name included; of a row that of its table; 0 where not known.
     """
 
     path: str
@@ -42,6 +44,12 @@ class FileEntry:
     subject: str = ""
     scan: str = ""
     reason: str = ""
+    ctime_ns: int = 0
+
+    @property
+    def stamp(self) -> Stamp:
+        """What tells whether it is the file that it was."""
+        return Stamp(self.size, self.mtime_ns, self.ctime_ns)
 
 
 @dataclass(frozen=True, slots=True)

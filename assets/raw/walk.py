@@ -6,6 +6,26 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple, Self
+
+
+class Stamp(NamedTuple):
+    """What tells, without opening it, whether a file is the one that it was.
+
+    Attributes:
+        size: Bytes.
+        mtime_ns: Modification time, which programs set at will.
+        ctime_ns: Time of the last change of anything about it, its name included, which they cannot set; 0 where it is not known.
+    """
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result | OSError) -> Self:
+        """Of a file; zeros where the system refuses to say."""
+        return cls(0, 0, 0) if isinstance(status, OSError) else cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def walk(

@@ -125,6 +125,7 @@ def _build(dataset: Dataset) -> None:
     plans = [plan for plan in plans if plan.subject in wanted]
     for _ in build_subjects(found, plans, lambda _tables, _volumes: {}, lambda _line: None):
         pass
+    found.keep_seen({plan.subject for plan in plans})
     store = dataset.store
     if not store.tables_current("raw", found.raw_key(), ["raw"]):
         store.write_tables("raw", found.raw_key(), {"raw": found.raw_table()}, {})

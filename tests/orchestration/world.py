@@ -18,12 +18,13 @@ import pytest
 
 from assets.chain import build_chain
 from assets.dataset import Dataset
+from assets.raw.seen import CACHE_NAME
 from assets.spec import DatasetSpec, load_catalog
 from expectations.gate import GreatExpectationsGates
 from resources.layout import Layout
 
 RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
-NOT_PRODUCTS = (".staging/", ".commit.lock")
+NOT_PRODUCTS = (".staging/", ".commit.lock", CACHE_NAME)
 
 
 @cache
