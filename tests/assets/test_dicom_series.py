@@ -137,6 +137,9 @@ def test_headers_are_read_once(folder: Path) -> None:
     assert [read(spec()) for _ in range(2)] == [4, 0]
     os.utime(folder / "s001.dcm", ns=(1, 1))
     assert [read(spec()) for _ in range(2)] == [1, 0]
+    (folder / "s001.dcm").rename(folder / "aside")
+    (folder / "aside").rename(folder / "s001.dcm")
+    assert [read(spec()) for _ in range(2)] == [1, 0]
     # Another question is answered by the files again, and so is one to a cache that is damaged or gone.
     assert [read(spec(ct={"where": {"SeriesNumber": 1}})) for _ in range(2)] == [4, 0]
     cache.write_bytes(b"damaged" * 100)

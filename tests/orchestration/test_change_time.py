@@ -12,7 +12,6 @@ import nibabel as nib
 import numpy as np
 import pytest
 
-import assets.incremental
 from assets.dataset import survey
 from assets.raw.seen import CACHE_NAME
 from resources.findings import Code
@@ -33,7 +32,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append("/".join(Path(file.name).parts[-2:]))
         return digest(file, kind)
 
-    monkeypatch.setattr(assets.incremental.hashlib, "file_digest", note)
+    monkeypatch.setattr(hashlib, "file_digest", note)
     return names
 
 
