@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,6 @@ class Fingerprints:
     root: Path
     known: dict[tuple[str, int, int], str]
     seen: Seen = field(default_factory=Seen)
-    _taken: dict[tuple[str, int, int], str] = field(default_factory=dict)
 
     def doubts(self, entry: FileEntry) -> bool:
         """Whether size and modification time do not tell that a file is the one that they are recorded of."""
@@ -175,17 +175,18 @@ class Fingerprints:
         return self.known[mark]
 
     def _take(self, entry: FileEntry) -> str:
-        """Read the file, once for all rows of a table."""
-        file = on_disk(entry.path)
-        mark = (file, entry.mtime_ns, entry.ctime_ns)
-        if mark not in self._taken:
-            with (self.root / file).open("rb") as content:
-                self._taken[mark] = hashlib.file_digest(content, "sha256").hexdigest()
-        return self._taken[mark]
+        return _sha256_of(self.root / on_disk(entry.path), entry.mtime_ns, entry.ctime_ns)
 
     def learn(self, sources: Sequence[SourceRecord]) -> None:
         """Remember what a manifest says of files that have not been touched since."""
         self.known.update({(s.path, s.size, s.mtime_ns): s.sha256 for s in sources if s.sha256})
+
+
+@lru_cache(maxsize=1 << 17)
+def _sha256_of(file: Path, _mtime_ns: int, _ctime_ns: int) -> str:
+    """SHA-256 of a file: once for all rows of a table, and once for a process that looks every minute, as sensors do."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def plan_subject(
@@ -252,7 +253,10 @@ def _changed(now: FileEntry, then: SourceRecord, fingerprints: Fingerprints) -> 
         return None
     if not then.sha256:
         return f"{now.path} was modified" if touched or fingerprints.seen.doubts(now) else None
-    content = fingerprints.content_of(now)
+    try:
+        content = fingerprints.content_of(now)
+    except OSError as error:
+        return f"{now.path} cannot be read to see whether it changed: {error.strerror}"
     return None if content == then.sha256 else f"{now.path} changed: content {then.sha256[:12]} -> {content[:12]}"
 
 

@@ -200,3 +200,24 @@ def test_two_roots_with_the_same_raw_bytes_have_the_same_products(built_four: Wo
         assert other.files() == settled.files()
     made, first = settled.files(), built_four.files()
     assert {p: content for p, (_, content) in made.items()} == {p: content for p, (_, content) in first.items()}
+
+
+def test_a_file_in_doubt_that_cannot_be_read_concerns_its_subject_alone(settled: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = settled.subjects / CASES[1] / IMAGE
+    image.chmod(0o600)
+
+    def refuse(file: Any, _kind: str) -> Any:
+        raise PermissionError(13, "Permission denied", file.name)
+
+    monkeypatch.setattr(hashlib, "file_digest", refuse)
+    stale = {plan.subject: set(plan.stale.values()) for plan in survey(settled.dataset).stale}
+    assert set(stale) == {CASES[1]}
+    assert all(IMAGE in reason and "Permission denied" in reason for reason in stale[CASES[1]])
+
+
+def test_a_process_that_looks_again_takes_the_hash_of_a_touched_file_once(settled: World, hashed: list[str]) -> None:
+    for case in CASES[:2]:
+        (settled.subjects / case / IMAGE).chmod(0o640)
+    for _ in range(3):
+        assert survey(settled.dataset).stale == []
+    assert sorted(hashed) == [f"{case}/{IMAGE}" for case in CASES[:2]]
