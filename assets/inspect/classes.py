@@ -13,6 +13,7 @@ from assets.inspect.lexicon import IMAGE, MASK, OCCASION, PERSON, SHARES, words_
 from assets.inspect.roles import Part
 from assets.inspect.subjects import word_before
 from assets.inspect.tables import Naming, Table
+from assets.inspect.who_tables import is_person_column
 
 _MOST_CLASSES = 30
 _CLASS_COLUMNS = words_of("""
@@ -174,7 +175,8 @@ def _fullest(first: Table, tables: Sequence[Table], how: tuple[int, Naming, str,
 
 def _candidates(table: Table, naming: Naming, values: Sequence[str]) -> list[tuple[str, float]]:
     """Columns that may say a class, with how sure that is: called like one; the only other; the only one with few words."""
-    others = [name for name in table.columns if name != naming.column and _is_told(table.of(naming, values, name))]
+    spare = [name for name in table.columns if name != naming.column and not is_person_column(name)]
+    others = [name for name in spare if _is_told(table.of(naming, values, name))]
     called = [(name, 0.7) for name in others if set(name.lower().replace("_", " ").split()) & _CLASS_COLUMNS]
     if called:
         return called

@@ -43,8 +43,10 @@ def as_mapping(found: Inspection, slug: str) -> dict[str, Any]:
         if found.labels:
             content["labels"] = dict(found.labels)
         content |= _classes(found, found.plan) | _objects(found)
-        if not any(e.field == "layout.subject" for e in found.evidence):
+        if found.people is None and not any(e.field == "layout.subject" for e in found.evidence):
             content["people"] = {"unit": "image"}
+    if found.people is not None:
+        content["people"] = dict(found.people.fields)
     return content
 
 
@@ -256,8 +258,9 @@ def as_yaml(found: Inspection, slug: str) -> str:
         f"# A draft by `medfoundry inspect`, from {found.n_files} names. Look at every line before it is used.",
         *_comments(found, {"files", "layout"}, exact=True),
     ]
-    for key, value in as_mapping(found, slug).items():
-        lines += _comments(found, {key})
+    content = as_mapping(found, slug)
+    for key, value in content.items():
+        lines += _comments(found, {key, "people"} if key == "layout" and "people" not in content else {key})
         lines.append(yaml.safe_dump({key: value}, sort_keys=False, allow_unicode=True, width=120).rstrip())
         if value in ("unknown", []) or key == "access":
             lines[-1] += "   # unknown: nothing in the folder was read for it"
@@ -274,7 +277,7 @@ def _comments(found: Inspection, keys: set[str], *, exact: bool = False) -> Iter
         if exact:
             return field in keys
         top = field.partition(".")[0]
-        return aliases.get(top, top) in keys and not (field == "layout" and keys == {"layout"})
+        return aliases.get(top, top) in keys and field != "layout"
 
     for e in found.evidence:
         if about(e.field):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assets.inspect import classes as class_rules
-from assets.inspect import dicom_marks, kinds, merging, objects
+from assets.inspect import dicom_marks, kinds, merging, objects, who
 from assets.inspect import labels as label_rules
 from assets.inspect.annotations import Annotated, annotated_in
 from assets.inspect.axes import with_axes
@@ -27,6 +27,7 @@ from assets.inspect.modality import modality
 from assets.inspect.official import told_of_parts
 from assets.inspect.outlined import as_volumes
 from assets.inspect.pairing import all_pairs
+from assets.inspect.patterns import read
 from assets.inspect.peek import Opener
 from assets.inspect.plan import Plan, plan
 from assets.inspect.roles import Part, by_name, checked, readable
@@ -60,6 +61,7 @@ class Inspection:
         evidence: What was seen, per field.
         unknown: What could not be told.
         annotated: A file that marks objects in a format that no draft can use.
+        people: Who the subjects are, where their names do not say it.
         rows: Tables whose rows are looked at as files, with their columns of pictures.
         junk: Files that are nobody's data, with the reason.
         n_files: How many names were looked at.
@@ -77,6 +79,7 @@ class Inspection:
     evidence: tuple[Evidence, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     annotated: Annotated | None = None
+    people: who.PeopleRule | None = None
     rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
     junk: dict[str, str] = field(default_factory=dict)
     n_files: int = 0
@@ -129,10 +132,12 @@ def inspect_folder(root: Path) -> Inspection:
     channels = (*told_of_channels(found.plan), *told_of_parts(found.plan)) if found.plan is not None else ()
     for answer in (*channels, _task(found), _dimension(found), _modality(found, seen, _texts(root, parts))):
         _sort_in(answer, evidence, unknown)
+    people, unknown = who.people_of(root, _subjects(found), tables, (evidence, unknown))
     return replace(
         found,
-        evidence=tuple(evidence),
+        evidence=(*evidence, *([people.evidence] if people is not None else ())),
         unknown=tuple(unknown),
+        people=people,
         rows=rows,
         junk=junk,
         n_files=len(listing.paths),
@@ -356,6 +361,14 @@ def _task(found: Inspection) -> Evidence | Unknown:
     loose = [path for path in maps if path not in found.plan.claimed]
     classes, n_images = found.classes or found.rival, sum(len(part.group.paths) for part in _images(found))
     return task(masks=masks, boxes=boxes, classes=classes, share=found.plan.share, loose=loose, n_images=n_images)
+
+
+def _subjects(found: Inspection) -> tuple[str, ...]:
+    """What names of images say of whose they are."""
+    if found.dicom is not None:
+        return found.dicom.subjects
+    series = found.plan.series if found.plan is not None else ()
+    return tuple(name for source in series for part, where in source.parts for name in read(part.group, where, "subject"))
 
 
 def _images(found: Inspection) -> list[Part]:
