@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.tables import Table
+from assets.inspect.who_names import from_names
 from assets.inspect.who_tables import PeopleRule, from_tables
 
 __all__ = ["PeopleRule", "people_of"]
@@ -24,7 +25,11 @@ def people_of(
         said: What is known of the draft, and what is not.
     """
     evidence, unknown = said
-    rule = from_tables(root, subjects, tables, evidence)
-    if isinstance(rule, PeopleRule):
-        return rule, [*(one for one in unknown if one.field != "people"), *rule.unknown]
-    return None, [*unknown, *([rule] if rule is not None else ())]
+    answers = [from_tables(root, subjects, tables, evidence), from_names(subjects, evidence)]
+    others = [one for one in unknown if one.field != "people"]
+    rule = next((answer for answer in answers if isinstance(answer, PeopleRule)), None)
+    untold = [answer for answer in answers if isinstance(answer, Unknown)]
+    if rule is not None:
+        by_name = untold if "id" in rule.fields else []
+        return rule, [*others, *by_name, *rule.unknown]
+    return None, [*unknown, *untold]

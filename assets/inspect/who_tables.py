@@ -62,6 +62,11 @@ def is_person_column(name: str) -> bool:
     return _rank(name) is not None
 
 
+def is_sure(evidence: Sequence[Evidence]) -> bool:
+    """Whether the layout tells the person beyond doubt."""
+    return any(e.field == "layout.subject" and e.confidence >= _SURE for e in evidence)
+
+
 def _rank(name: str) -> int | None:
     """Which word for a person a column is called by; None for other columns, such as `patient_age`."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
@@ -82,8 +87,7 @@ def from_tables(
         tables: Tables in the folder.
         evidence: What is known of the draft, so that nothing is asked where a name tells the person.
     """
-    sure = any(e.field == "layout.subject" and e.confidence >= _SURE for e in evidence)
-    named = [] if sure else [(t, columns) for t in tables if (columns := _person_columns(t)) and not t.headless]
+    named = [] if is_sure(evidence) else [(t, columns) for t in tables if (columns := _person_columns(t)) and not t.headless]
     distinct = sorted(set(subjects))
     if not named or len(distinct) < 2:
         return None

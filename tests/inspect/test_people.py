@@ -149,3 +149,61 @@ def test_columns_called_like_people() -> None:
     assert all(is_person_column(name) for name in called)
     others = ("patient_age", "patient_sex", "pattern", "subjective", "lowercase", "label", "image_id", "id", "showcase id")
     assert [name for name in others if is_person_column(name)] == []
+
+
+def begun(root: Path, others: int) -> None:
+    """Pictures of six people under names of several forms, and some that say nothing of people."""
+    n = 0
+    for part, people_of_part in (("train", (1, 2, 3, 12)), ("test", (5, 6))):
+        for k in people_of_part:
+            for path in (f"NORMAL/person{k}_{k}", f"PNEUMONIA/person{k}_bacteria_{k + 1}", f"PNEUMONIA/person{k}_virus_{k}_b"):
+                picture(root / f"{part}/{path}.png", seed=(n := n + 1))
+    for k in range(others):
+        picture(root / f"train/NORMAL/IM-{k:04d}-0001.png", seed=(n := n + 1))
+
+
+def test_people_whom_names_begin_with_come_together(tmp_path: Path) -> None:
+    begun(tmp_path, 0)
+    found, spec, found_people = together(tmp_path)
+    assert found.said("people")
+    assert spec.classes is not None
+    assert found_people == {
+        frozenset((f"person{k}_{k}", f"person{k}_bacteria_{k + 1}", f"person{k}_virus_{k}_b")) for k in (1, 2, 3, 12, 5, 6)
+    }
+    assert not untold(found)
+
+
+def test_nine_tenths_of_names_tell_people_and_the_others_stand_for_themselves(tmp_path: Path) -> None:
+    begun(tmp_path, 2)
+    found, spec, found_people = together(tmp_path)
+    assert spec.people.unit == "image"
+    assert {frozenset(("IM-0000-0001",)), frozenset(("IM-0001-0001",))} < found_people
+    assert len(found_people) == 8
+    assert [line for line in untold(found) if "18 of 20 names begin with person<number>, such as person12_12;" in line]
+
+
+def test_fewer_names_that_begin_with_a_person_are_said(tmp_path: Path) -> None:
+    begun(tmp_path, 7)
+    found, spec, found_people = together(tmp_path)
+    assert (spec.people.id, spec.people.unit) == (None, "image")
+    assert len(found_people) == 25
+    assert [line for line in untold(found) if "18 of 25 names begin with person<number>, such as person12_12;" in line]
+
+
+def test_a_table_of_people_comes_before_what_names_begin_with(tmp_path: Path) -> None:
+    begun(tmp_path, 0)
+    names = [path.stem for path in sorted(tmp_path.rglob("*.png"))]
+    table(tmp_path / "t.csv", "image,patient_id", [f"{name},{n // 2}" for n, name in enumerate(names)])
+    _, spec, found_people = together(tmp_path)
+    assert spec.people.table is not None
+    assert len(found_people) == 9
+
+
+def test_instances_whose_names_begin_with_a_person_come_together(tmp_path: Path) -> None:
+    for n in range(1, 9):
+        name = f"Patient_{(n + 1) // 2}_{'left' if n % 2 else 'view_b2'}"
+        instance(tmp_path / f"images/{name}.dcm", "anonymous", n, study=f"s{n}", modality="DX")
+    _, spec, found_people = together(tmp_path)
+    assert spec.people.id is not None
+    assert {len(one) for one in found_people} == {2}
+    assert len(found_people) == 4
