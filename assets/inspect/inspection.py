@@ -25,6 +25,7 @@ from assets.inspect.listing import list_folder
 from assets.inspect.marks import marked_in
 from assets.inspect.modality import modality
 from assets.inspect.official import told_of_parts
+from assets.inspect.named_folders import with_named_folders
 from assets.inspect.outlined import as_volumes
 from assets.inspect.pairing import all_pairs
 from assets.inspect.patterns import read
@@ -101,7 +102,9 @@ def inspect_folder(root: Path) -> Inspection:
     paths, rows = with_rows(root, whole)
     groups, junk = gathered(paths, halves, told_by_content(root, paths, halves))
     opener = Opener(root)
-    parts = [checked(part, opener) for merged in _merged(groups)[:_MOST_PARTS] for part in readable(merged, opener)]
+    parts = [
+        checked(part, opener) for merged in _merged(with_named_folders(groups))[:_MOST_PARTS] for part in readable(merged, opener)
+    ]
     tables = [
         *read_tables(root, (path for part in parts if part.role == "table" for path in part.group.paths)),
         *read_lists(root, (path for part in parts if part.role == "text" for path in part.group.paths[:2])),

@@ -79,6 +79,9 @@ def _first(group: Group, keys: Sequence[int], first: int, *, certain: bool, alon
 
 def _single(group: Group, key: int, *, occasion: bool) -> Who:
     variable = group.variables[key]
+    if variable.kind == "free" and _is_folder(group, variable) and len(variable.distinct) == len(group.paths):
+        seen = f"folders called by words hold files of the same names: {group.shape}"
+        return Who((key,), (), Evidence("layout.subject", "folder", 0.6, seen))
     if occasion or variable.kind == "id" or group.family in ("picture", "dicom"):
         why = "every file has its own name; whether two are of one person is not said"
         return Who((key,), (), unknown=Unknown("people", why))
