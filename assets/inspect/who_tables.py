@@ -56,6 +56,11 @@ class _Way:
         """Subjects of one person."""
         return frozenset(subject for subject, people in self.told.items() if len(people) == 1)
 
+    @property
+    def rank(self) -> tuple[int, int]:
+        """How many subjects are of one person, and how many are named at all."""
+        return len(self.clear), sum(map(bool, self.told.values()))
+
 
 def is_person_column(name: str) -> bool:
     """Whether a column is called like a person: `patient_id`, `PatientID`, `subject`, `anon_patient_number`."""
@@ -95,13 +100,23 @@ def from_tables(
     ways.sort(key=lambda way: -len(way.clear))
     chosen = _together(ways, distinct)
     if chosen is None:
-        return Unknown("people", _why_not(named, ways, distinct))
+        own = next((one for table, columns in named if (one := _called_by_people(table, columns, distinct)) is not None), None)
+        return own or Unknown("people", _why_not(named, ways, distinct))
     return _rule(chosen, distinct, evidence)
 
 
 def _person_columns(table: Table) -> list[str]:
     ranks = {name: rank for name in table.columns if (rank := _rank(name)) is not None}
     return sorted(ranks, key=lambda name: ranks[name])
+
+
+def _called_by_people(table: Table, columns: Sequence[str], subjects: Sequence[str]) -> PeopleRule | None:
+    """Subjects that are people, as they are called what a column of people says."""
+    column = next((name for name in columns if set(subjects) <= set(table.columns[name])), None)
+    if column is None:
+        return None
+    seen = f"{table.path}: column {column!r}, which is called like a person, says what images are called"
+    return PeopleRule({"unit": "person"}, Evidence("people", "names", 0.7, seen))
 
 
 def _rule(chosen: Sequence[_Way], subjects: Sequence[str], evidence: Sequence[Evidence]) -> PeopleRule | None:
@@ -111,7 +126,7 @@ def _rule(chosen: Sequence[_Way], subjects: Sequence[str], evidence: Sequence[Ev
         return None
     first, count = chosen[0].fields, len(set(people.values()))
     where = "; ".join(f"{way.fields['file']}: column {way.fields['subject']!r} names the images" for way in chosen)
-    seen = f"{where}, column {first['person']!r} the person: {count} of {len(subjects)} subjects"
+    seen = f"{where}, column {first['person']!r} the person: {count} people for {len(subjects)} subjects"
     tables = [dict(way.fields) for way in chosen]
     fields = {"table": tables[0]} if len(tables) == 1 else {"tables": tables}
     return PeopleRule(fields, Evidence("people", "table", 0.85, seen))
@@ -144,10 +159,10 @@ def _best(root: Path, subjects: Sequence[str], table: Table, columns: Sequence[s
         return None
     found: _Way | None = None
     for person in columns:
-        for key, match in _keys(table, columns, person, subjects):
+        for key, match in _keys(table, columns, subjects):
             pairs = list(zip(table.columns[key], table.columns[person], strict=True))
             way = _Way(_fields(table, key, match, person), _told(pairs, subjects, match))
-            if len(way.clear) > max(1, len(found.clear) if found is not None else 0):
+            if way.rank > (found.rank if found is not None else (0, 1)):
                 found = way
     return _whole(root, found, subjects) if found is not None else None
 
@@ -168,13 +183,10 @@ def _whole(root: Path, way: _Way, subjects: Sequence[str]) -> _Way | None:
     return _Way(own, _told([(cell or "", who or "") for cell, who in rows], subjects, own.get("match", "")))
 
 
-def _keys(table: Table, columns: Sequence[str], person: str, subjects: Sequence[str]) -> list[tuple[str, str]]:
-    """Columns that may name the images, with expressions for what they share with subjects: plain ones of all columns first.
-
-    The column of the person may name the images too, but only plainly: numbers of people look like numbers of images.
-    """
+def _keys(table: Table, columns: Sequence[str], subjects: Sequence[str]) -> list[tuple[str, str]]:
+    """Columns that may name the images, with expressions for what they share with subjects: plain ones of all columns first."""
     ways = [(kind, key, match) for key in table.columns if key not in columns for kind, match in _matches(table, key, subjects)]
-    return [(key, match) for _, key, match in sorted([*ways, (0, person, "")], key=lambda way: way[0])]
+    return [(key, match) for _, key, match in sorted(ways, key=lambda way: way[0])]
 
 
 def _matches(table: Table, key: str, subjects: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -190,7 +202,7 @@ def _matches(table: Table, key: str, subjects: Sequence[str]) -> Iterator[tuple[
         before, behind = escaped(naming.before), escaped(naming.behind)
         if before or behind:
             front = rf"(?:(?<=^{before})|^(?!{before}))" if before else "^"
-            yield 2, rf"{front}.+?(?=(?:{behind})?$)"
+            yield 2, rf"{front}.+?(?=(?:{behind})?$)" if behind else f"{front}.+$"
     yield 3, f"^(?:{as_regex(subjects)})"
     if all(re.fullmatch(r"\D*\d+", subject) for subject in subjects):
         yield 4, r"[1-9]\d*(?=\D*$)"

@@ -125,6 +125,24 @@ def test_a_column_of_people_that_cannot_be_used_is_named(rows: list[str], why: s
     assert [line for line in untold(found) if "train.csv has a column 'patient_id'" in line and why in line]
 
 
+def test_images_that_are_called_by_the_column_of_people_are_people(tmp_path: Path) -> None:
+    for n, name in enumerate(PATIENTS):
+        instance(tmp_path / f"images/{name}.dcm", "anonymous", n + 1, study=f"s{n}", modality="DX")
+    table(tmp_path / "t.csv", "patientId,x,y,width,height", [f"{name},1,2,3,4" for name in PATIENTS for _ in (0, 1)])
+    found, spec, found_people = together(tmp_path)
+    assert found.said("people") == "names"
+    assert (spec.people.unit, len(found_people)) == ("person", 12)
+
+
+def test_first_parts_of_names_that_are_of_several_people_are_said(tmp_path: Path) -> None:
+    for n in range(1, 9):
+        for k in (1, 2):
+            picture(tmp_path / f"images/{n}_{k}.png", seed=n * 10 + k)
+    table(tmp_path / "t.csv", "name,patient_id", [f"{n}_{k},P{(n + 3 * k) % 5}" for n in range(1, 9) for k in (1, 2)])
+    found, _, _ = together(tmp_path)
+    assert [line for line in untold(found) if "t.csv has a column 'patient_id', but gives 1 to several people" in line]
+
+
 def test_instances_too_say_which_column_cannot_be_used(tmp_path: Path) -> None:
     for n, name in enumerate(PATIENTS):
         instance(tmp_path / f"train/{name}.dcm", "anonymous", n + 1, study=f"s{n}", modality="DX")
