@@ -24,8 +24,8 @@ from assets.inspect.halves import without_halves
 from assets.inspect.listing import list_folder
 from assets.inspect.marks import marked_in
 from assets.inspect.modality import modality
-from assets.inspect.official import told_of_parts
 from assets.inspect.named_folders import with_named_folders
+from assets.inspect.official import told_of_parts
 from assets.inspect.outlined import as_volumes
 from assets.inspect.pairing import all_pairs
 from assets.inspect.patterns import read
