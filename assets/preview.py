@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from resources.ome_zarr import open_volume
 
 LONGEST_SIDE_PX = 256
 """Pictures live in Dagster's event log too, so they are small."""
+
+MOST_PIXELS = 1 << 24
+"""Of larger slices every second pixel along both sides is shown, or every third, and so on."""
 
 _COLOURS = np.array(
     [(230, 75, 53), (77, 187, 213), (0, 160, 135), (243, 155, 127), (132, 145, 180), (145, 209, 194), (220, 160, 0)],
@@ -48,13 +52,14 @@ def overlay_png(products: Path, volumes: pl.DataFrame, label_maps: Sequence[Labe
     plane = _drawn_plane(row["shape_ijk"])
     index = _busiest_slice(labels, plane) if labels else row["shape_ijk"][plane.axis] // 2
     volume = open_volume(products / row["path"])
+    step = _step(row["shape_ijk"], plane)
     if row["third_axis"] == "colour":
-        shown = _windowed(volume.voxels()[:, :, [0, 1 % volume.shape_ijk[2], 2 % volume.shape_ijk[2]]])
+        shown = _windowed(volume.voxels(step)[:, :, [0, 1 % volume.shape_ijk[2], 2 % volume.shape_ijk[2]]])
     else:
-        shown = _windowed(volume.slice(plane.axis, index))[:, :, None]
+        shown = _windowed(volume.slice(plane.axis, index, step))[:, :, None]
     coloured = np.broadcast_to(np.rint(shown).astype(np.uint8), (*shown.shape[:2], 3)).copy()
     if labels is not None:
-        _paint(coloured, shown, labels, plane, index)
+        _paint(coloured, shown, labels, plane, index, step)
     view = coloured.transpose(1, 0, 2)
     across_mm, down_mm = (row["spacing_mm"][axis] or 1.0 for axis in plane.in_plane)
     return _png(np.flip(view, (0, 1)) if row["space"] == "patient" else view, across_mm, down_mm)
@@ -63,6 +68,11 @@ def overlay_png(products: Path, volumes: pl.DataFrame, label_maps: Sequence[Labe
 def _drawn_plane(shape_ijk: Sequence[int]) -> Plane:
     """The axial plane, or that of an image of one slice."""
     return next((p for p in (Plane.AXIAL, Plane.CORONAL) if min(shape_ijk[a] for a in p.in_plane) > 1), Plane.SAGITTAL)
+
+
+def _step(shape_ijk: Sequence[int], plane: Plane) -> int:
+    """Stored pixels to one that is shown, along both sides."""
+    return math.isqrt((math.prod(shape_ijk[axis] for axis in plane.in_plane) - 1) // MOST_PIXELS) + 1
 
 
 def _busiest_slice(labels: LabelMap, plane: Plane) -> int:
@@ -81,16 +91,17 @@ def _windowed(pixels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.asarray(np.clip((finite - low) / max(high - low, 1e-9), 0, 1) * 255)
 
 
-def _paint(coloured: npt.NDArray[np.uint8], shown: npt.NDArray[np.float64], labels: LabelMap, plane: Plane, index: int) -> None:
+def _paint(
+    coloured: npt.NDArray[np.uint8], shown: npt.NDArray[np.float64], labels: LabelMap, plane: Plane, index: int, step: int
+) -> None:
     """Colour the labelled pixels of a picture `[., ., 3]` that shows the grey or coloured values `[., ., 1 or 3]`."""
     inside = index - labels.offset_ijk[plane.axis]
     if not 0 <= inside < labels.crop.shape[plane.axis]:
         return
-    drawn = plane.slices(labels.crop)[inside]
-    place = tuple(
-        slice(labels.offset_ijk[axis], labels.offset_ijk[axis] + extent)
-        for axis, extent in zip(plane.in_plane, drawn.shape, strict=True)
-    )
+    offsets = [labels.offset_ijk[axis] for axis in plane.in_plane]
+    drawn = plane.slices(labels.crop)[inside][tuple(slice(-offset % step, None, step) for offset in offsets)]
+    starts = [-(-offset // step) for offset in offsets]
+    place = tuple(slice(start, start + extent) for start, extent in zip(starts, drawn.shape, strict=True))
     marked = drawn > 0
     colour = _COLOURS[(drawn[marked].astype(int) - 1) % len(_COLOURS)]
     coloured[place][marked] = np.rint((1 - _OPACITY) * shown[place][marked] + _OPACITY * colour)

@@ -270,21 +270,23 @@ class StoredVolume:
         """(4, 4), voxel index (i, j, k, 1) -> RAS+ mm."""
         return np.array(self.attributes["affine_ras_mm"], np.float64)
 
-    def slice(self, axis: int, index: int) -> Array:
+    def slice(self, axis: int, index: int, step: int = 1) -> Array:
         """The 2-D slice `index` along `axis` (0, 1, 2 = i, j, k); its axes are the two that remain, in order.
+
+        Along both only every `step`-th voxel is read, from the first on.
 
         Raises:
             IndexError: There is no such slice.
         """
         if not 0 <= index < self.shape_ijk[axis]:
             raise IndexError(f"axis {axis} has slices 0 to {self.shape_ijk[axis] - 1}, not {index}")
-        where: list[Any] = [slice(None)] * 3
+        where: list[Any] = [slice(None, None, step)] * 3
         where[2 - axis] = index
         return self._read(tuple(where)).T
 
-    def voxels(self) -> Array:
-        """The whole volume, `[i, j, k]`."""
-        return self._read((slice(None),) * 3).transpose(2, 1, 0)
+    def voxels(self, step: int = 1) -> Array:
+        """The whole volume, `[i, j, k]`; of i and j only every `step`-th, from the first on."""
+        return self._read((slice(None), slice(None, None, step), slice(None, None, step))).transpose(2, 1, 0)
 
     def crop(self, start_ijk: Shape, stop_ijk: Shape) -> Array:
         """The box from `start_ijk` up to, not including, `stop_ijk`, `[i, j, k]`.

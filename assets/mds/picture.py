@@ -130,8 +130,9 @@ def draw_image(volume: StoredVolume, choice: Choice, style: Style, least: float 
     else:
         values = volume.slice(choice.axis, choice.index)
     window = style.window_of(values, least, in_patient=grid.in_patient)
-    if window.as_stored and not view.resampled:
-        levels = view.labels(values)
+    if view.thinned or not view.resampled:
+        shown = view.labels(values)
+        levels = shown if window.as_stored else window.levels(shown)
     else:
         levels = window.levels(view.grey(values.astype(np.float64)))
     if levels.ndim == 2:

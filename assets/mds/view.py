@@ -19,7 +19,8 @@ Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]
 
 MOST_PIXELS = 1 << 26
-"""No picture is made larger than this by making its pixels square; beyond it they are coarser than the finer side."""
+"""No picture is made larger than this by making its pixels square; beyond it they are coarser than the finer side. Of a slice
+that is larger itself as many pixels are shown, each with the value of the nearest stored one."""
 
 _TIE = 1e-9
 """Of two stored pixels that are equally near the left or upper one is taken, whatever the rounding."""
@@ -115,8 +116,13 @@ class View:
 
     @property
     def resampled(self) -> bool:
-        """Whether pixels were made square."""
+        """Whether pixels were made square, or fewer."""
         return self.across.resampled or self.down.resampled
+
+    @property
+    def thinned(self) -> bool:
+        """Whether the slice has more pixels than a picture may have."""
+        return self.across.n_stored * self.down.n_stored > MOST_PIXELS
 
     @property
     def grows(self) -> str | None:
@@ -158,7 +164,8 @@ def view_of(
 ) -> View:
     """How a slice is seen: square pixels of the finer spacing, as many as the slice's extent in mm holds.
 
-    Where the longer side would not change by one pixel, or the spacing is not known, the pixels stay as they are.
+    Where the longer side would not change by one pixel, or the spacing is not known, the pixels stay as they are, unless they are
+    more than `MOST_PIXELS`.
 
     Args:
         shape_ijk: Shape of the stored array.
@@ -170,7 +177,7 @@ def view_of(
     a, b = list(Plane)[axis].in_plane
     shape, spacing = (shape_ijk[a], shape_ijk[b]), (spacing_mm[a], spacing_mm[b])
     if spacing[0] is None or spacing[1] is None:
-        sides, pixel_mm = [(n, 1.0) for n in shape], None
+        sides, pixel_mm = _squared(shape, (1.0, 1.0))[0], None
     else:
         sides, pixel_mm = _squared(shape, (spacing[0], spacing[1]))
     across, down = (
@@ -182,7 +189,7 @@ def view_of(
 def _squared(shape: tuple[int, int], spacing: tuple[float, float]) -> tuple[list[tuple[int, float]], tuple[float, float]]:
     """Number of pixels and step of both sides, and the sides of a pixel in mm."""
     extents = [n * mm for n, mm in zip(shape, spacing, strict=True)]
-    finest = (extents[0] * extents[1] / max(MOST_PIXELS, shape[0] * shape[1])) ** 0.5
+    finest = (extents[0] * extents[1] / MOST_PIXELS) ** 0.5
     pixel = max(min(spacing), finest)
     shown = [max(1, round(extent / pixel)) for extent in extents]
     if tuple(shown) == shape:

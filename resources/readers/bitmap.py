@@ -25,6 +25,7 @@ from resources.readers.content import content_size, opened
 from resources.readers.image import RawImage
 from resources.readers.layout import Layout
 from resources.readers.picture import INDEX, Bitmap, coloured, with_palette
+from resources.readers.plane import check_plane
 from resources.readers.source import RawFile, ReadOptions
 
 if TYPE_CHECKING:
@@ -100,12 +101,13 @@ class _Task:
     facts: Structure
 
     def check(self, channels: int, *, frames: int = 1) -> None:
-        """Refuse what is too much; raises as `check_promise`."""
+        """Refuse what is too much; raises as `check_promise` and `check_plane`."""
         facts = self.facts
-        pixels = facts.width * facts.height * frames
-        n_bytes = pixels * channels * (2 if facts.depth > 8 else 1)
+        pixels, depth = facts.width * facts.height * frames, 2 if facts.depth > 8 else 1
+        n_bytes = pixels * channels * depth
         most = MOST_PIXELS_A_BYTE * channels * 2
         check_promise(self.file, n_bytes, self.options, size=content_size(self.content), expansion=most)
+        check_plane((facts.width, facts.height), depth, channels, self.file.name)
 
     def findings(self) -> tuple[Finding, ...]:
         facts, found = self.facts, []

@@ -25,9 +25,12 @@ from resources.readers.content import content_size, opened
 from resources.readers.flat import FlatArray
 from resources.readers.image import RawImage
 from resources.readers.layout import Layout
+from resources.readers.plane import check_plane
 from resources.readers.source import RawFile, ReadOptions
 
 _HEADER_BYTES = 128
+_HEAD = 40
+"""Bytes of an element up to the end of two extents: four tags or flags of 8, and the extents."""
 _MATRIX, _COMPRESSED = 14, 15
 _STRUCT_CLASS = 2
 _MOST_DEPTH = 32
@@ -135,6 +138,7 @@ def _content(element: _Element, raw: BinaryIO, file: RawFile, options: ReadOptio
     """The file itself, or the inflated element in memory; raises TRUNCATED, CHECKSUM_MISMATCH or TOO_LARGE."""
     if not element.compressed:
         return raw
+    _check_head(element, raw, file)
     raw.seek(element.start)
     inflater, content, left = zlib.decompressobj(), bytearray(), element.size
     try:
@@ -153,6 +157,23 @@ def _content(element: _Element, raw: BinaryIO, file: RawFile, options: ReadOptio
     if not inflater.eof:
         raise file.bad(Code.TRUNCATED, f"truncated: a compressed element breaks off after {len(content)} bytes")
     return io.BytesIO(content)
+
+
+def _check_head(element: _Element, raw: BinaryIO, file: RawFile) -> None:
+    """Refuse a compressed array of two axes that is too large, before it is inflated; raises TOO_LARGE."""
+    raw.seek(element.start)
+    try:
+        head = zlib.decompressobj().decompress(raw.read(min(element.size, PIECE)), _HEAD)
+    except zlib.error:
+        return  # it is told where the element is inflated
+    if len(head) < _HEAD:
+        return
+    kind, _, flags_kind, flags_size, flags, _, shape_kind, shape_size = struct.unpack_from(f"{_order(file)}8I", head)
+    if kind == _MATRIX and (flags_kind, flags_size) == (6, 8) and (shape_kind, shape_size) == (5, 8):
+        stored = _CLASSES.get(flags & 0xFF)
+        if stored is not None:
+            shape = struct.unpack_from(f"{_order(file)}2i", head, 32)
+            check_plane(shape, np.dtype(stored).itemsize, 1, file.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from resources.readers.arrays import ArrayInfo
 from resources.readers.dicom import door as dicom
 from resources.readers.image import RawImage
 from resources.readers.isolated import isolated
+from resources.readers.plane import checked
 from resources.readers.source import RawFile, ReadOptions, examine, renamed
 from resources.readers.tiff_structure import TaggedPage
 
@@ -109,7 +110,7 @@ def open_image(path: Path, *, name: str | None = None, options: ReadOptions = PL
         image = reader.open(file, options)
     else:
         image = declared.with_axes(reader.open(file, declared.for_reader(options)), file, options.axes)
-    image = declared.placed(image, file, options)
+    image = declared.placed(checked(image, file.name), file, options)
     return replace(image, findings=(*image.findings, *_name_findings(file, reader)))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from resources.findings import BadInputError, Code
 from resources.readers.dicom.elements import Elements
 from resources.readers.dicom.headers import Header
+from resources.readers.plane import check_plane
 from resources.readers.source import ReadOptions
 
 MAX_FRAME_BYTES = 512 << 20
@@ -139,6 +140,7 @@ def check_promise(layout: PixelLayout, file: str, options: ReadOptions, *, compr
             "are taken",
             file=file,
         )
+    check_plane((layout.columns, layout.rows), layout.container.itemsize, max(layout.samples, layout.colours), file)
     if compressed and layout.frame_bytes > MAX_FRAME_BYTES:
         raise BadInputError(
             Code.TOO_LARGE,

@@ -21,6 +21,7 @@ from resources.readers.dicom.identity import may_be_dicom
 from resources.readers.dicom.kinds import Kind, SeriesKey
 from resources.readers.dicom.volume import open_files
 from resources.readers.image import FourthAxis, RawImage, Space
+from resources.readers.plane import checked
 from resources.readers.process import Limits
 from resources.readers.source import ReadOptions, examine
 
@@ -109,7 +110,8 @@ def open_series(series: DicomSeries, *, name: str = "", options: ReadOptions = P
     if series.refusal is not None and not series.parts:
         raise BadInputError(series.refusal.code, series.refusal.detail, file=series.refusal.file)
     declared.check(options)
-    image = open_files(series.parts, series.folder, name or _name(series.files), options, limits)
+    named = name or _name(series.files)
+    image = checked(open_files(series.parts, series.folder, named, options, limits), named)
     return declared.placed(image, series.parts[0].source, options)
 
 
