@@ -120,7 +120,7 @@ def _stretched(values: Array) -> Window:
     every = math.isqrt((math.prod(values.shape[:2]) - 1) // _MOST_COUNTED) + 1
     counted = values[::every, ::every]
     finite = np.asarray(counted[np.isfinite(counted)] if counted.dtype.kind == "f" else counted, np.float64).ravel()
-    said = f" of every {every}th pixel of every {every}th row" if every > 1 else ""
+    said = f" of one pixel in {every**2}" if every > 1 else ""
     if not finite.size:
         return Window(f"percentiles{said}", 0.0, 0.0)
     low, high = (float(v) for v in np.percentile(finite, PERCENTILES))

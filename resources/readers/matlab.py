@@ -31,6 +31,8 @@ from resources.readers.source import RawFile, ReadOptions
 _HEADER_BYTES = 128
 _HEAD = 40
 """Bytes of an element up to the end of two extents: four tags or flags of 8, and the extents."""
+_MOST_INFLATED = (1 << 32) + 8
+"""An element states its size in 32 bits."""
 _MATRIX, _COMPRESSED = 14, 15
 _STRUCT_CLASS = 2
 _MOST_DEPTH = 32
@@ -141,6 +143,7 @@ def _content(element: _Element, raw: BinaryIO, file: RawFile, options: ReadOptio
     _check_head(element, raw, file)
     raw.seek(element.start)
     inflater, content, left = zlib.decompressobj(), bytearray(), element.size
+    limit = min(options.max_bytes, _MOST_INFLATED)
     try:
         while left and not inflater.eof:
             piece = raw.read(min(left, PIECE))
@@ -148,8 +151,8 @@ def _content(element: _Element, raw: BinaryIO, file: RawFile, options: ReadOptio
             while piece and not inflater.eof:
                 content += inflater.decompress(piece, PIECE)
                 piece = inflater.unconsumed_tail
-                if len(content) > options.max_bytes:
-                    raise file.bad(Code.TOO_LARGE, f"an element inflates to more than the {options.max_bytes} bytes taken")
+                if len(content) > limit:
+                    raise file.bad(Code.TOO_LARGE, f"an element inflates to more than the {limit} bytes taken")
     except zlib.error as error:
         raise file.bad(
             Code.CHECKSUM_MISMATCH, f"damaged compressed element: {error} (checksum or structure); download it again"
