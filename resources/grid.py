@@ -20,6 +20,9 @@ _THIN_BELOW: Final = 128
 _LONG_CHUNK: Final = 64
 _LONG_FROM: Final = 256
 """Where every axis has this many planes, chunks are long along i, whose voxels lie side by side: they are packed faster."""
+_FLAT_FROM: Final = 1 << 24
+"""A single plane of more pixels than this is cut into flat chunks: of small ones there would be a million."""
+_FLAT_CHUNK: Final = 64
 _LABEL_CHUNK: Final = 64
 _SHARD_BYTES: Final = 128 << 20
 """A shard holds no more voxels than this many bytes, so that planes of any size can be compressed."""
@@ -108,6 +111,8 @@ def image_grid(shape: Sequence[int], dtype: np.dtype[Any], slab_axis: int) -> Gr
     if shape[shortest] < _THIN_BELOW:
         sides[shortest] = _THIN_CHUNK
     chunk = [min(side, rounded(extent, 8)) for side, extent in zip(sides, shape, strict=True)]
+    if shape[shortest] == 1 and prod(shape) > _FLAT_FROM:
+        chunk = [min(_FLAT_CHUNK, extent if extent == 1 else rounded(extent, 8)) for extent in shape]
     shard = [rounded(extent, side) for extent, side in zip(shape, chunk, strict=True)]
     shard[slab_axis] = min(SLAB, shard[slab_axis])
     while prod(shard) * dtype.itemsize > _SHARD_BYTES:

@@ -7,11 +7,12 @@ import pytest
 
 from assets import preview
 from assets.annotations.planes import LabelMap
-from assets.measure import Plane
 from assets.mds import view as views
 from assets.mds import window as windows
 from assets.mds.view import view_of
 from assets.mds.window import window_of
+from assets.measure import Plane
+from resources.grid import image_grid
 
 
 @pytest.mark.parametrize("spacing", [None, 0.5])
@@ -62,3 +63,11 @@ def test_labels_lie_where_they_do_on_a_thinned_preview(offset: int) -> None:
 def test_slices_up_to_4096_squared_are_shown_whole_in_previews() -> None:
     steps = [preview._step((n, n, 1), Plane.AXIAL) for n in (1, 512, 4096, 4097, 8192, 30_000)]
     assert steps == [1, 1, 1, 2, 2, 8]
+
+
+@pytest.mark.parametrize("slab_axis", [0, 1, 2])
+def test_a_large_plane_is_stored_in_flat_chunks_that_fill_shards(slab_axis: int) -> None:
+    grid = image_grid((1, 30_000, 29_999), np.dtype(np.uint8), slab_axis)
+    assert grid.chunk == (1, 64, 64)
+    assert all(shard % chunk == 0 for shard, chunk in zip(grid.shard, grid.chunk, strict=True))
+    assert image_grid((1, 4096, 4096), np.dtype(np.uint8), slab_axis).chunk == (8, 32, 32)

@@ -128,8 +128,8 @@ def test_its_siblings_are_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(plane, "MAX_PLANE_BYTES", MIB)
     tree = discover(spec, tmp_path / "raw")
     found = {}
-    for name, subject in tree.subjects.items():
-        made = build_volumes(spec, tmp_path / "raw", subject, tmp_path / "out", synthetic=False)
+    for name, raw in tree.subjects.items():
+        made = build_volumes(spec, tmp_path / "raw", raw, tmp_path / "out", synthetic=False)
         found[name] = [(f.code, f.file) for f in made.findings if f.code is Code.TOO_LARGE]
         assert len(made.rows) == (0 if name == "p3" else 2)
     assert found == {
