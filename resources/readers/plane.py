@@ -16,6 +16,9 @@ from resources.readers.image import RawImage
 MAX_PLANE_BYTES = 1 << 30
 """32768 x 32768 pixels of one byte; the largest mammograms take 60 MiB."""
 
+_MOST_COLOURS = 4
+"""More channels, such as wavelengths or directions, are streamed one by one."""
+
 
 def check_plane(shape: Sequence[int], voxel_bytes: int, colours: int, name: str) -> None:
     """Refuse an image one plane of which is too large.
@@ -43,6 +46,7 @@ def check_plane(shape: Sequence[int], voxel_bytes: int, colours: int, name: str)
 
 def checked(image: RawImage, name: str) -> RawImage:
     """The same image; raises as `check_plane`."""
-    colours = image.n_channels if image.fourth_axis == "channel" else 1
+    coloured = image.fourth_axis == "channel" and image.n_channels <= _MOST_COLOURS
+    colours = image.n_channels if coloured else 1
     check_plane(image.shape, image.dtype.itemsize, colours, name)
     return image
