@@ -15,6 +15,9 @@ from resources.readers.bytestream import INFLATE_ERROR, PIECE, ByteStream
 from resources.readers.image import SourceFile
 from resources.readers.source import Mark, RawFile, ReadOptions, open_regular
 
+MAX_UNPACKED = 4 << 30
+"""Bytes that a gzip around a file that is not streamed may inflate to: they are held in memory."""
+
 
 def whole(file: RawFile) -> SourceFile:
     """Read a file of any size from its first to its last byte, as it is stored.
@@ -37,7 +40,7 @@ def opened(file: RawFile, options: ReadOptions) -> Iterator[BinaryIO]:
     with raw:
         file.check_mark(mark)
         if file.compressed:
-            yield io.BytesIO(_inflated(file, raw, options.max_bytes))
+            yield _inflated(file, raw, min(options.max_bytes, MAX_UNPACKED))
         else:
             yield cast("BinaryIO", io.BufferedReader(cast("io.RawIOBase", raw)))
 
@@ -59,19 +62,20 @@ def refuse_gzip(file: RawFile) -> None:
         raise file.bad(Code.UNSUPPORTED_DATA, "the file is packed in gzip as a whole, which its format does not know; unpack it")
 
 
-def _inflated(file: RawFile, raw: BinaryIO, limit: int) -> bytearray:
-    content = bytearray()
+def _inflated(file: RawFile, raw: BinaryIO, limit: int) -> BinaryIO:
+    content = io.BytesIO()
     try:
         with igzip.open(raw) as packed:
             while piece := packed.read(PIECE):
-                content += piece
-                if len(content) > limit:
-                    raise file.bad(Code.TOO_LARGE, f"the gzip inflates to more than the {limit} bytes that are taken")
+                content.write(piece)
+                if content.tell() > limit:
+                    raise file.bad(Code.TOO_LARGE, f"the gzip inflates to more than the {limit} bytes that are taken; unpack it")
     except EOFError as error:
         raise file.bad(
-            Code.TRUNCATED, f"truncated: the gzip stream breaks off after {len(content)} inflated bytes; download it again"
+            Code.TRUNCATED, f"truncated: the gzip stream breaks off after {content.tell()} inflated bytes; download it again"
         ) from error
     except (BadGzipFile, INFLATE_ERROR) as error:
         raise file.bad(Code.CHECKSUM_MISMATCH, f"damaged gzip data: {error} (CRC, length or structure)") from error
     file.check_mark(Mark.of(file.path.stat()))
+    content.seek(0)
     return content

@@ -244,6 +244,17 @@ def test_content_decides_and_gzip_is_unpacked(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows_columns(opened(tmp_path / "a.png.gz")), array)
 
 
+def test_gzip_around_a_picture_inflates_to_so_much_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    picture = io.BytesIO()
+    Image.new("L", (20, 10)).save(picture, "PNG")
+    path = tmp_path / "a.png.gz"
+    path.write_bytes(gzip.compress(picture.getvalue() + bytes(3 << 20)))
+    monkeypatch.setattr("resources.readers.content.MAX_UNPACKED", 1 << 20)
+    error = refused(path)
+    assert error.finding.code is Code.TOO_LARGE
+    assert "unpack it" in error.finding.detail
+
+
 def test_what_follows_the_picture_is_told(tmp_path: Path) -> None:
     array = noise((7, 10))
     for ending in (".png", ".jpg", ".gif", ".bmp", ".pgm"):
