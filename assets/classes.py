@@ -26,6 +26,9 @@ from resources.findings import Code, Finding, finding
 ReadTag = Callable[[Path, str], str | None]
 """Path of a DICOM file and a keyword -> its value as text."""
 
+_SET = ("1", "1.0", "true", "yes")
+"""What a column of flags says in small letters of the class that an image has."""
+
 
 def classes_table(spec: DatasetSpec, tree: RawTree, subjects: set[str], read_tag: ReadTag) -> tuple[pl.DataFrame, list[Finding]]:
     """The `classes` table: a row per image of the subjects, and what is wrong with the telling.
@@ -83,9 +86,6 @@ def _table(declared: Classes, root: Path) -> dict[str, str]:
         if told.setdefault(key, value) != value:
             contradicted.add(key)
     return {key: value for key, value in told.items() if key not in contradicted}
-
-
-_SET = ("1", "1.0", "true", "yes")
 
 
 def _tabled(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:

@@ -45,7 +45,7 @@ def _from_tables(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> 
     tables = [(table, _rows(table, raw_root)) for table in spec.people.all_tables]
     found: dict[str, str] = {}
     for subject in subjects:
-        told = {who for table, rows in tables for who in rows.get(_key(table, subject), ())}
+        told = {who for table, rows in tables for who in rows.get(in_common(table.match, subject), ())}
         if len(told) > 1:
             raise PeopleUnknownError(f"{_names(spec)} of {spec.slug} gives {subject} to several people: {few(sorted(told))}")
         if told:
@@ -60,13 +60,13 @@ def _rows(table: PeopleTable, raw_root: Path) -> dict[str, set[str]]:
     rows: dict[str, set[str]] = {}
     for subject, who in read_columns(raw_root / table.file, table.separator, (table.subject, table.person)):
         if subject is not None and who is not None:
-            rows.setdefault(_key(table, subject), set()).add(who)
+            rows.setdefault(in_common(table.match, subject), set()).add(who)
     return rows
 
 
-def _key(table: PeopleTable, text: str) -> str:
-    """What a subject's name and the table's cell have in common; a text without it is like no other."""
-    found = re.search(table.match, text) if table.match is not None else None
+def in_common(match: str | None, text: str) -> str:
+    """What a subject's name and a table's cell have in common, by an expression; a text without it is like no other."""
+    found = re.search(match, text) if match is not None else None
     return found.group() if found is not None else text
 
 

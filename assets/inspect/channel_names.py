@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from assets.inspect.evidence import Evidence
-from assets.inspect.labels import read_json
+from assets.inspect.labels import read_descriptions
 from assets.inspect.layout import Plan, Source, plain
 
-_MOST_TEXTS = 8
 _KEYS = ("channel_names", "modality")
 
 
@@ -27,8 +26,8 @@ def with_channel_names(root: Path, planned: Plan, paths: Iterable[str]) -> tuple
         planned: What is known of the layout.
         paths: Files of text below the folder.
     """
-    for path in list(paths)[:_MOST_TEXTS]:
-        if names := _names(read_json(root / path)):
+    for path, content in read_descriptions(root, paths):
+        if names := _names(content):
             said = ", ".join(f"{number}: {name}" for number, name in names.items())
             numbered = {source.name: _called(source, names) for source in planned.series}
             series = tuple(replace(source, name=numbered[source.name]) for source in planned.series)

@@ -20,7 +20,6 @@ _CLASS_COLUMNS = words_of("""
     class label labels diagnosis dx category type pathology grade classification target quality finding abnormality outcome group
     """)
 
-
 _SET = frozenset(("1", "1.0"))
 _FLAGS = _SET | {"0", "0.0"}
 _NEARLY_ALL = 0.95

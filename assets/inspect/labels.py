@@ -38,14 +38,19 @@ def grey_levels(ids: Sequence[int]) -> dict[int, int]:
 
 def names_in(root: Path, paths: Iterable[str]) -> tuple[dict[int, str], str]:
     """Names of label ids from the first JSON file that gives them as `labels: {id: name}` or `{name: id}`, and which it is."""
-    for path in list(paths)[:_MOST_TEXTS]:
-        for found in _label_maps(read_json(root / path)):
+    for path, content in read_descriptions(root, paths):
+        for found in _label_maps(content):
             return found, path
     return {}, ""
 
 
-def read_json(path: Path) -> Any:
-    """What a small JSON file says; None where it is none."""
+def read_descriptions(root: Path, paths: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """The first JSON files and what they say; None of those that are large or damaged."""
+    for path in list(paths)[:_MOST_TEXTS]:
+        yield path, _json(root / path)
+
+
+def _json(path: Path) -> Any:
     try:
         if path.stat().st_size > _MOST_BYTES:
             return None

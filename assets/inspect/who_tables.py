@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from assets.inspect.grouping import as_regex, escaped
 from assets.inspect.lexicon import PERSON
 from assets.inspect.tables import Table
 from assets.inspect.tokens import ending_of
-from assets.people import PeopleUnknownError, read_columns
+from assets.people import PeopleUnknownError, in_common, read_columns
 
 _WORDS = (*sorted(PERSON - {"case"}), "participant", "case")
 """What a column of people is called; of a patient and a case in one table the patient is meant."""
@@ -210,7 +211,7 @@ def _matches(table: Table, key: str, subjects: Sequence[str]) -> Iterator[tuple[
 
 def _told(pairs: Sequence[tuple[str, str]], subjects: Sequence[str], match: str) -> dict[str, frozenset[str]]:
     """Subject -> its people, as the people of a spec are told; nobody where two subjects have the same in common with cells."""
-    common = _common(match)
+    common = partial(in_common, match or None)
     people: dict[str, set[str]] = {}
     for cell, who in ((cell, who) for cell, who in pairs if cell and who):
         people.setdefault(common(cell), set()).add(who)
@@ -218,18 +219,6 @@ def _told(pairs: Sequence[tuple[str, str]], subjects: Sequence[str], match: str)
     if len(set(keys)) < len(keys):
         return {}
     return {subject: frozenset(people.get(key, ())) for subject, key in zip(subjects, keys, strict=True)}
-
-
-def _common(match: str) -> Callable[[str], str]:
-    if not match:
-        return str
-    pattern = re.compile(match)
-
-    def common(text: str) -> str:
-        found = pattern.search(text)
-        return found.group() if found is not None else text
-
-    return common
 
 
 def _why_not(named: Sequence[tuple[Table, Sequence[str]]], ways: Sequence[_Way], subjects: Sequence[str]) -> str:
