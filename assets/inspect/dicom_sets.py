@@ -174,11 +174,12 @@ def _are_bare(patterns: Sequence[str]) -> bool:
 
 
 def _one_per_folder(paths: Sequence[str]) -> list[str]:
-    """One instance of every folder, of all of them in turn when the folders are few; folders spread over the set."""
+    """One instance of every folder, of all of them in turn when the folders are few; others spread over the set."""
     firsts = list({str(PurePosixPath(path).parent): path for path in reversed(paths)}.values())[::-1]
-    step = max(1, len(firsts) // MOST_OPENED)
-    chosen = firsts[::step][:MOST_OPENED]
-    return chosen + [path for path in paths[:: max(1, len(paths) // 4)] if path not in chosen][: MOST_OPENED - len(chosen)]
+    chosen = firsts[:: max(1, len(firsts) // MOST_OPENED)][:MOST_OPENED]
+    left = MOST_OPENED - len(chosen)
+    others = sorted(set(paths) - set(chosen))
+    return chosen + [others[n * len(others) // left] for n in range(left)] if left < len(others) else chosen + others
 
 
 def _headers(root: Path, paths: Iterable[str]) -> Iterable[Seen]:

@@ -80,7 +80,11 @@ def _dicom_classes(found: Inspection) -> dict[str, Any]:
         return {"classes": {"names": list(rule.names), "tag": rule.tag}}
     if rule.table is not None:
         return {"classes": _class_table(rule, ("{subject}", "{stem}")[rule.keyed])}
-    return {"classes": {"names": list(rule.names), "field": "{folder}"}}
+    return {"classes": _told(rule) if rule.told else {"names": list(rule.names), "field": "{folder}"}}
+
+
+def _told(rule: ClassRule) -> dict[str, Any]:
+    return {"names": list(rule.names), "field": rule.told, "matches": dict(rule.matches)}
 
 
 def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
@@ -169,7 +173,7 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
     if rule.table is not None:
         return {"classes": _class_table(rule, _held_against(planned, rule.keyed))}
     if rule.told:
-        return {"classes": {"names": list(rule.names), "field": rule.told, "matches": dict(rule.matches)}}
+        return {"classes": _told(rule)}
     values = planned.reference.group.variables[rule.variable or 0].distinct
     told = {value: name for value, name in zip(values, rule.names, strict=True) if value != name}
     if not planned.class_field:

@@ -16,7 +16,7 @@ from assets.inspect.dicom_sets import DicomSet
 from assets.inspect.evidence import Evidence
 from assets.inspect.grouping import escaped
 from assets.inspect.layout import Plan
-from assets.inspect.lexicon import BODY_PARTS, CONDITIONS, SEQUENCES
+from assets.inspect.lexicon import BODY_PARTS, CONDITIONS, IMAGE, OCCASION, SEQUENCES, SHARES, SPLITS, TIMES
 from assets.inspect.patterns import Stretch, read
 from assets.inspect.roles import Part
 from assets.inspect.tokens import Token, words
@@ -27,6 +27,8 @@ _MOST_GROUPS = 4
 _FEWEST_SEQUENCES = 3
 _MOST_NAMES = 12
 
+_NO_CLASSES = IMAGE | OCCASION | SEQUENCES | SHARES | SPLITS | TIMES
+
 
 def in_names(planned: Plan) -> ClassRule | None:
     """Classes that the names of images without labels tell by the way."""
@@ -34,6 +36,11 @@ def in_names(planned: Plan) -> ClassRule | None:
 
 
 def in_headers(instances: DicomSet) -> ClassRule | None:
+    """Classes that headers of instances without labels tell by the way, and names that headers agree with."""
+    return _modalities(instances) or _words_of_several_patients(instances)
+
+
+def _modalities(instances: DicomSet) -> ClassRule | None:
     """The modality, where patients differ in which they have."""
     had: dict[str, set[str]] = defaultdict(set)
     for one in instances.seen:
@@ -43,6 +50,30 @@ def in_headers(instances: DicomSet) -> ClassRule | None:
         return None
     seen = f"no label is told, and patients differ in the Modality of their headers: {', '.join(instances.modalities)}"
     return ClassRule(instances.modalities, Evidence("classes", "tag", _CONFIDENCE, seen), tag="Modality")
+
+
+def _words_of_several_patients(instances: DicomSet) -> ClassRule | None:
+    """The word that names begin with, as in `Lund_0117.dcm`: no person's, as each stands before several patients."""
+    begun = [re.match(r"([A-Za-z]{2,})[ _.-]*\d", path.rpartition("/")[2]) for path in instances.paths]
+    spelled = [found[1] for found in begun if found]
+    counts = Counter(word.lower() for word in spelled)
+    if len(spelled) < len(begun) or not 2 <= len(counts) <= _MOST_NAMES or 2 * len(counts) > len(begun):
+        return None
+    if set(counts) & _NO_CLASSES or not _shared(instances):
+        return None
+    names = {word: max(sorted({s for s in spelled if s.lower() == word}), key=spelled.count) for word in sorted(counts)}
+    seen = f"no label is told, and names begin with {', '.join(names.values())}, which stand before several patients each"
+    matches = {name: rf"(?i:{word})(?![A-Za-z]).*" for word, name in names.items()}
+    return ClassRule(tuple(matches), Evidence("classes", "field", _CONFIDENCE, seen), told="{stem}", matches=matches)
+
+
+def _shared(instances: DicomSet) -> bool:
+    """Whether the headers of one first word name several patients, and those of none the same one again."""
+    patients: dict[str, list[str]] = defaultdict(list)
+    for one in instances.seen:
+        patients[re.split("[^a-z]", one.path.rpartition("/")[2].lower())[0]].append(one.patient)
+    several = [found for found in patients.values() if len(found) > 1]
+    return bool(several) and all(len(set(found) - {""}) > 1 for found in several)
 
 
 def _differ(had: Mapping[str, set[str]], kinds: Sequence[str]) -> bool:

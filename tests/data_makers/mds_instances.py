@@ -49,13 +49,17 @@ def mds_mri_rd(raw_root: Path) -> dict[str, MadeSubject]:
     return _listed(raw_root, by_name(MadeSubject(name, tuple(found)) for name, found in scans.items()))
 
 
-def mds_pancreas_mri(raw_root: Path, n: int = 4) -> dict[str, MadeSubject]:
-    """Volumes in one file each, of studies under several spellings of one name."""
+def mds_pancreas_mri(raw_root: Path, n: int = 8) -> dict[str, MadeSubject]:
+    """Volumes in one file each, of studies under several spellings of one name; the published twenty are of five classes."""
     files = {
+        "Powers_000000_05_01_12_44_07_WIP_T2W_SPAIR_BH": "Powers",
         "Virostko_115687_04_01_10_53_56_(WIP_T2W_SPAIR_BH_SENSE)": "Virostko",
         "Moore_142733_06_01_11_30_49_WIP_T2W_SPAIR_bh.01": "Moore",
+        "Moore_150122_06_01_10_02_31_WIP_T2W_SPAIR_bh.01": "Moore",
+        "Powers_161507_05_01_15_20_18_WIP_T2W_SPAIR_BH": "Powers",
         "VIROSTKO_233256_04_01_13_18_45_WIP_T2W_SPAIR_BH": "Virostko",
         "Viroskto_233873_04_01_09_11_10_WIP_T2W_SPAIR_BH": "Viroskto",
+        "Viroskto_234001_04_01_08_57_26_WIP_T2W_SPAIR_BH": "Viroskto",
     }
     made = []
     for number, (stem, of_class) in enumerate(list(files.items())[:n]):

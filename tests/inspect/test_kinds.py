@@ -154,6 +154,41 @@ def test_modalities_that_every_patient_has_are_none(tmp_path: Path) -> None:
     assert inspect_folder(tmp_path).said("task") == ""
 
 
+def begun(root: Path, patients: dict[str, str]) -> None:
+    """File name -> PatientID of instances in one folder."""
+    for number, (name, patient) in enumerate(patients.items(), start=1):
+        instance(root / f"{name}.dcm", patient, number, study=f"study {patient}")
+
+
+def test_a_first_word_that_several_patients_share_is_a_class(tmp_path: Path) -> None:
+    begun(tmp_path, {"Lund_0117_2": "117", "LUND_0230_1": "230", "Lund-0301": "301", "Turku_0117": "118", "Turku_0412": "412"})
+    found, spec, tree = drafted(tmp_path)
+    assert found.said("task") == "classification"
+    assert max(e.confidence for e in found.evidence if e.field in ("task", "classes")) < 0.4
+    assert told(spec, tree) == {
+        "LUND_0230_1.dcm": "Lund",
+        "Lund-0301.dcm": "Lund",
+        "Lund_0117_2.dcm": "Lund",
+        "Turku_0117.dcm": "Turku",
+        "Turku_0412.dcm": "Turku",
+    }
+
+
+@pytest.mark.parametrize(
+    "patients",
+    [
+        pytest.param({"Lund_1": "1", "Lund_2": "1", "Turku_1": "2", "Turku_2": "2"}, id="a person each"),
+        pytest.param({"Lund_1": "", "Lund_2": "", "Turku_1": "", "Turku_2": ""}, id="nobody named"),
+        pytest.param({"Lund_1": "1", "Lund_2": "2", "Turku_1": "3", "Oslo_1": "4", "Riga_1": "5"}, id="hardly any comes again"),
+        pytest.param({"slice_1": "1", "slice_2": "2", "scan_1": "3", "scan_2": "4"}, id="words of another meaning"),
+        pytest.param({"Lund_1": "1", "Lund_2": "2", "Turku_1": "3", "17": "4"}, id="not all begin with a word"),
+    ],
+)
+def test_other_first_words_of_instances_are_none(patients: dict[str, str], tmp_path: Path) -> None:
+    begun(tmp_path, patients)
+    assert inspect_folder(tmp_path).said("task") == ""
+
+
 def test_what_classes_could_be_is_offered_and_not_said(tmp_path: Path) -> None:
     for kind in ("Bmode", "velocity"):
         for thing in ("artery", "inclusion3", "inclusion7"):
