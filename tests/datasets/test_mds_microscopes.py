@@ -42,3 +42,9 @@ def test_a_patient_of_c_nmc_is_one_in_both_sets_that_hold_it(tmp_path: Path) -> 
     assert CATALOG["mds_c_nmc"].people_pool == again.spec.people_pool
     who = people(again.spec, again.raw_root, list(again.made))
     assert {"1", "12", "H10"} <= set(who.values())
+
+
+def test_what_is_computed_of_a_specimen_stays_with_it(tmp_path: Path) -> None:
+    made = make("mds_expansion_microscopy", tmp_path)
+    who = people(made.spec, made.raw_root, list(made.made))
+    assert who == {"example1": "example1", "seg-example1": "example1", "example2": "example2", "seg-example2": "example2"}
