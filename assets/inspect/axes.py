@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from assets.inspect.arrays import in_file
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.layout import Plan, Source
 from assets.inspect.peek import MOST_VOXELS, Opener
@@ -96,7 +97,8 @@ def _answers(sources: Sequence[Source], told: Mapping[str, _Axes]) -> tuple[list
 
 def _shape(source: Source) -> Shape:
     arrays: Sequence[ArrayInfo] = source.part.peeks[0].arrays
-    return next(array.shape for array in arrays if array.name == source.key)
+    key = in_file(source.key, source.part.group.paths[0])
+    return next(array.shape for array in arrays if array.name == key)
 
 
 def _may_be_channels(shape: Shape) -> bool:
@@ -178,7 +180,7 @@ def _channels(opener: Opener, path: str, key: str) -> npt.NDArray[np.generic] | 
         return None
     opener.left -= 1
     try:
-        image = open_image(opener.root / path, name=path, options=ReadOptions(key=key, axes="yxc"))
+        image = open_image(opener.root / path, name=path, options=ReadOptions(key=in_file(key, path), axes="yxc"))
         if image.n_channels * np.prod(image.shape) > MOST_VOXELS:
             return None
         whole = [(0, image.shape[image.slab_axis])]

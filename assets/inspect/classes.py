@@ -41,6 +41,7 @@ class ClassRule:
         some: Whether only some images have a class in it, or some have several.
         told: Template of what tells it, where that is no variable of one group.
         matches: Class -> regular expression of what is told.
+        bare: Whether the table names images by a number without the zeros before it.
         tag: DICOM keyword whose value is the class.
         unknown: What it leaves untold.
     """
@@ -56,6 +57,7 @@ class ClassRule:
     some: bool = False
     told: str = ""
     matches: Mapping[str, str] = field(default_factory=dict)
+    bare: bool = False
     tag: str = ""
     unknown: tuple[Unknown, ...] = ()
 
@@ -174,16 +176,25 @@ def _fullest(first: Table, tables: Sequence[Table], how: tuple[int, Naming, str,
 
 def _candidates(table: Table, naming: Naming, values: Sequence[str]) -> list[tuple[str, float]]:
     """Columns that may say a class, with how sure that is: called like one; the only other; the only one with few words."""
-    spare = [name for name in table.columns if name != naming.column and not is_person_column(name)]
-    others = [name for name in spare if _is_told(table.of(naming, values, name))]
-    called = [(name, 0.7) for name in others if set(name.lower().replace("_", " ").split()) & _CLASS_COLUMNS]
-    if called:
-        return called
+    if called := called_like_classes(table, naming, values):
+        return [(name, 0.7) for name in called]
+    others = _with_few_values(table, naming, values)
     few = [name for name in others if _repeats(table.of(naming, values, name))]
     if table.headless:
         wordy = [name for name in few if all(len(cell) > 1 and cell.isalpha() for cell in table.of(naming, values, name) if cell)]
         return [(name, 0.4) for name in wordy] if len(wordy) == 1 else []
     return [(name, 0.5) for name in few] if len(table.columns) == 2 else []
+
+
+def called_like_classes(table: Table, naming: Naming, values: Sequence[str]) -> list[str]:
+    """Columns with few values that are called like a class."""
+    few = _with_few_values(table, naming, values)
+    return [name for name in few if set(name.lower().replace("_", " ").split()) & _CLASS_COLUMNS]
+
+
+def _with_few_values(table: Table, naming: Naming, values: Sequence[str]) -> list[str]:
+    spare = [name for name in table.columns if name != naming.column and not is_person_column(name)]
+    return [name for name in spare if _is_told(table.of(naming, values, name))]
 
 
 def _is_told(cells: Sequence[str]) -> bool:

@@ -43,6 +43,8 @@ def as_mapping(found: Inspection, slug: str) -> dict[str, Any]:
         if found.labels:
             content["labels"] = dict(found.labels)
         content |= _classes(found, found.plan) | _objects(found)
+        if found.classes is not None and found.classes.bare:
+            content["layout"] = _without_zeros(content["layout"], _held_against(found.plan, found.classes.keyed)[1:-1])
         if found.people is None and not any(e.field == "layout.subject" for e in found.evidence):
             content["people"] = {"unit": "image"}
     if found.people is not None:
@@ -70,6 +72,23 @@ def _layout(found: Inspection, planned: Plan) -> dict[str, Any]:
     if ignored:
         layout["ignore"] = ignored
     return layout
+
+
+def _without_zeros(layout: dict[str, Any], field: str) -> dict[str, Any]:
+    """The layout with the zeros before the number that a field reads in a field of their own."""
+
+    def parted(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: parted(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [parted(one) for one in value]
+        return value.replace(f"{{{field}}}", f"{{zeros}}{{{field}}}") if isinstance(value, str) else value
+
+    expressions = dict(layout.get("fields", {}))
+    (layout if field in layout else expressions)[field] = r"[1-9]\d*"
+    first = {name: text for name, text in layout.items() if name in ("subject", "scan")}
+    rest = {name: parted(one) for name, one in layout.items() if name not in ("subject", "scan", "fields")}
+    return {**first, "fields": {**expressions, "zeros": "0*"}, **rest}
 
 
 def _dicom_classes(found: Inspection) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from assets.inspect.grouping import Group, gathered
 from assets.inspect.halves import without_halves
 from assets.inspect.listing import list_folder
 from assets.inspect.marks import marked_in
-from assets.inspect.modality import modality
+from assets.inspect.modality import modality, texts_of
 from assets.inspect.named_folders import with_named_folders
 from assets.inspect.official import told_of_parts
 from assets.inspect.outlined import as_volumes
@@ -37,6 +37,7 @@ from assets.inspect.rows import with_rows
 from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_lists, read_tables
 from assets.inspect.task import task
+from assets.inspect.told_twice import Told, told_twice
 from assets.inspect.unmasked import beside, is_twin
 from assets.templates import stem
 
@@ -58,6 +59,7 @@ class Inspection:
         labels: Label id -> name.
         classes: Where classes are told.
         rival: Where a table tells classes of images that have label maps.
+        told: What is said of the task where images of containers have a label map and a class.
         objects: How objects are marked.
         evidence: What was seen, per field.
         unknown: What could not be told.
@@ -76,6 +78,7 @@ class Inspection:
     labels: dict[int, str] = field(default_factory=dict)
     classes: class_rules.ClassRule | None = None
     rival: class_rules.ClassRule | None = None
+    told: Told | None = None
     objects: objects.ObjectRule | None = None
     evidence: tuple[Evidence, ...] = ()
     unknown: tuple[Unknown, ...] = ()
@@ -116,7 +119,7 @@ def inspect_folder(root: Path) -> Inspection:
         planned = None
         found = _of_dicom(Inspection(root, tuple(parts), None, dicom=instances), instances, tables)
     else:
-        planned = with_axes(plan(parts, _class_of(parts, tables)), opener)
+        planned = with_axes(plan(parts, _class_of(parts, tables), opener), opener)
         found = Inspection(root, tuple(parts), planned)
     if planned is not None:
         found = _told(found, planned, tables, opener)
@@ -133,7 +136,7 @@ def inspect_folder(root: Path) -> Inspection:
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
     channels = (*told_of_channels(found.plan), *told_of_parts(found.plan)) if found.plan is not None else ()
-    for answer in (*channels, _task(found), _dimension(found), _modality(found, seen, _texts(root, parts))):
+    for answer in (*channels, _task(found), _dimension(found), _modality(found, seen, texts_of(root, parts))):
         _sort_in(answer, evidence, unknown)
     people, unknown = who.people_of(root, _subjects(found), tables, (evidence, unknown))
     return replace(
@@ -230,6 +233,8 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
         _sort_in(answer, evidence, unknown)
     rival = class_rules.from_tables(_columns(planned.reference), tables) if planned.labels and not planned.few else None
     rule = planned.classes if (planned.few or not planned.labels) and marked is None else None
+    told = told_twice(planned, _columns(planned.reference), tables) if marked is None else None
+    rule = told.rule if told is not None and told.rule is not None else rule
     unknown += rule.unknown if rule is not None else ()
     evidence += [answer.evidence for answer in (rule, marked) if answer is not None]
     return replace(
@@ -238,6 +243,7 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
         labels=names,
         classes=rule,
         rival=rival,
+        told=told,
         objects=marked,
         evidence=tuple(evidence),
         unknown=tuple(unknown),
@@ -350,6 +356,8 @@ def _task(found: Inspection) -> Evidence | Unknown:
     if found.annotated is not None:
         said = "segmentation" if found.annotated.outlined else "detection"
         return Evidence("task", said, 0.6, f"{found.annotated.path} marks objects as {found.annotated.format} does")
+    if found.told is not None:
+        return found.told.task
     boxes = found.objects is not None
     if found.dicom is not None:
         few = found.dicom.outlined and found.dicom.share < _FEW
@@ -383,16 +391,3 @@ def _dimension(found: Inspection) -> Evidence | Unknown:
     """Of the images of the draft; where there are none, why those that names suggest are none."""
     unread = [part for part in found.parts if part.role == "other" and part.peeks]
     return dimension(_images(found) or unread, instances=found.dicom is not None)
-
-
-def _texts(root: Path, parts: Sequence[Part]) -> list[str]:
-    """The first bytes of a few files that describe the data."""
-    described = [path for part in parts if part.role == "text" for path in part.group.paths[:1]]
-    texts = []
-    for path in described[:8]:
-        try:
-            with (root / path).open("rb") as file:
-                texts.append(file.read(4096).decode("utf-8", "replace"))
-        except OSError:
-            continue
-    return texts

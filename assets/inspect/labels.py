@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from assets.inspect.arrays import in_file
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.peek import Opener
 from assets.inspect.roles import Part
@@ -22,7 +23,7 @@ def ids_of(parts: Sequence[Part], opener: Opener, key: str = "") -> tuple[tuple[
         paths = part.group.paths
         step = max(1, len(paths) // _OPENED)
         chosen += paths[::step][: max(1, _OPENED // len(parts))]
-    peeks = [peek for path in chosen if (peek := opener.peek(path, key)) is not None and peek.values is not None]
+    peeks = [peek for path in chosen if (peek := opener.peek(path, in_file(key, path))) is not None and peek.values is not None]
     found = sorted({value for peek in peeks for value in peek.values or () if value > 0})
     return tuple(found), f"values of {len(peeks)} label map(s) such as {chosen[0]}"
 

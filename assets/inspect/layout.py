@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from assets.inspect.class_numbers import ClassNumber
 from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import PARTED, Group, split_by
@@ -67,6 +68,7 @@ class Plan:
         leave: Whether some images have no label map.
         share: Of the images that may have a label map, how many have one.
         few: Whether fewer than half of them have one while all have a class.
+        numbers: Single numbers in the group of the image and its label map that are called like a class.
         channel_names: Number of a channel -> what a description calls it.
         evidence: Why.
         unknown: What could not be told.
@@ -80,6 +82,7 @@ class Plan:
     binary: bool = False
     levels: dict[int, int] = field(default_factory=dict)
     channel_names: dict[int, str] = field(default_factory=dict)
+    numbers: tuple[ClassNumber, ...] = ()
     leave: bool = False
     share: float = 1.0
     few: bool = False

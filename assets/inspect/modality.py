@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.lexicon import MODALITIES, WORD_MODALITIES
@@ -75,3 +76,16 @@ def _from_texts(texts: Iterable[str]) -> Evidence | None:
     if others and count < 2 * others[0][1]:
         return None
     return Evidence("modality", name, 0.5, f"{count} word(s) of the texts that come with it")
+
+
+def texts_of(root: Path, parts: Sequence[Part]) -> list[str]:
+    """The first bytes of a few files that describe the data."""
+    described = [path for part in parts if part.role == "text" for path in part.group.paths[:1]]
+    texts = []
+    for path in described[:8]:
+        try:
+            with (root / path).open("rb") as file:
+                texts.append(file.read(4096).decode("utf-8", "replace"))
+        except OSError:
+            continue
+    return texts

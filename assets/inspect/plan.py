@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from assets.inspect.arrays import planes
 from assets.inspect.classes import ClassRule
 from assets.inspect.containers import alone, in_containers
 from assets.inspect.evidence import Evidence, Unknown
@@ -26,7 +27,7 @@ from assets.inspect.layout import (
 )
 from assets.inspect.pairing import Pair, all_pairs
 from assets.inspect.patterns import stretches
-from assets.inspect.peek import Peek
+from assets.inspect.peek import Opener, Peek
 from assets.inspect.roles import Part
 from assets.inspect.roots import roots
 from assets.inspect.unmasked import unmasked
@@ -35,13 +36,15 @@ _MUCH = 0.1
 """Share of images that may be left out without a word; of label maps none is."""
 _FEW = 0.5
 """Share of images with label maps below which classes that all have are what a set is for."""
+_SHOWN = 6
+"""Arrays that are named where a person must choose."""
 
 __all__ = ["Plan", "Source", "plan"]
 
 
-def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
+def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) -> Plan | None:
     """The layout; None when there are no images."""
-    planned = _planned(parts, rules)
+    planned = _planned(parts, rules, opener)
     return planned and _with_doubts(planned, parts)
 
 
@@ -56,8 +59,17 @@ def _with_doubts(planned: Plan, parts: Sequence[Part]) -> Plan:
         doubts.append(Unknown("layout", f"{lost.group.paths[0]} {why}"))
     held = next((part for source, part in used if not source.key and any(_holds_several(peek) for peek in part.peeks)), None)
     if held is not None:
-        doubts.append(Unknown("layout", f"{held.group.paths[0]} holds several arrays; `key` must say which is meant"))
+        doubts.append(
+            Unknown("layout", f"{held.group.paths[0]} holds several arrays; `key` must say which is meant{_choice(held)}")
+        )
     return replace(planned, unknown=(*planned.unknown, *doubts, *_left_out(planned.claimed, parts)))
+
+
+def _choice(part: Part) -> str:
+    """The arrays of its first file of several that may be images."""
+    names = next((planes(peek.arrays) for peek in part.peeks if _holds_several(peek)), [])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f": {', '.join(map(repr, names[:_SHOWN]))}{more}" if names else ""
 
 
 def _holds_several(peek: Peek) -> bool:
@@ -73,7 +85,7 @@ def _left_out(claimed: AbstractSet[str], parts: Sequence[Part]) -> Iterator[Unkn
             yield Unknown("layout", f"{len(left)} of {len(every)} {what} are not used, such as {left[0]}; a person must say why")
 
 
-def _planned(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
+def _planned(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) -> Plan | None:
     images = [part for part in parts if part.role == "image"]
     masks = [part for part in parts if part.role in ("mask", "structures")]
     paired = [pairs for mask in masks if (pairs := all_pairs(mask, images))]
@@ -86,7 +98,7 @@ def _planned(parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | No
         return planned and with_further(with_exceptions(planned, masks), images)
     if masks and (not images or len(masks[0].group.paths) > 3 * len(images[0].group.paths)):
         return alone(masks)
-    return (in_containers(images[0]) or _without_masks(parts, images, rules)) if images else None
+    return (in_containers(images[0], opener) or _without_masks(parts, images, rules)) if images else None
 
 
 def _without_masks(parts: Sequence[Part], images: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:

@@ -2,7 +2,7 @@
 
 What names mean to anybody stays: words for images, masks, people, sequences, parts of a split, and for what tables and JSON files
 hold. Everything else, such as names of classes, of datasets and of places, becomes a made-up word, wherever it stands: in paths,
-in tables and texts, and in the headers of DICOM files.
+in tables and texts, in the headers of DICOM files, and in MAT files whose structure is called like the file.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pydicom
 from pydicom.errors import InvalidDicomError
+from scipy.io import loadmat, savemat
 
 from assets.inspect.lexicon import (
     AGREED,
@@ -148,6 +149,8 @@ def _copied(source: Path, target: Path, paths: Iterable[str], text: Callable[[st
         place.write_bytes((source / old).read_bytes())
         if place.suffix.lower() in _TEXTS:
             place.write_text(text(place.read_text(encoding="utf-8", errors="surrogateescape")), "utf-8", "surrogateescape")
+        elif place.suffix.lower() == ".mat":
+            _recalled(place, Path(old).stem)
         else:
             _retitle(place, text)
     return Renamed(target, new, text)
@@ -156,6 +159,15 @@ def _copied(source: Path, target: Path, paths: Iterable[str], text: Callable[[st
 def _new_path(path: str, text: Callable[[str], str]) -> str:
     bare = _bare(path)
     return text(bare) + path[len(bare) :]
+
+
+def _recalled(path: Path, old: str) -> None:
+    """The structure of a MAT file of version 5 that is called like the file, under the file's new name."""
+    if path.read_bytes()[:10] != b"MATLAB 5.0":
+        return
+    content = {name: value for name, value in loadmat(path).items() if not name.startswith("__")}
+    if old in content and old != path.stem:
+        savemat(path, {path.stem if name == old else name: value for name, value in content.items()})
 
 
 def _retitle(path: Path, text: Callable[[str], str]) -> None:
