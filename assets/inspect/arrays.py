@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assets.inspect.lexicon import IMAGE, MASK, PERSON, words_of
+from assets.inspect.lexicon import IMAGE, MASK, PERSON, SHARES, words_of
 from assets.inspect.tokens import words
 from assets.templates import stem
 from resources.readers.arrays import ArrayInfo
@@ -64,7 +64,7 @@ def choose(files: Mapping[str, Sequence[ArrayInfo]], holds_mask: Callable[[str],
     """The image and its label map; None where names do not tell which arrays are meant.
 
     Both lie in one group of every file, or in two groups side by side that are called like what they hold. Of a few numbered
-    groups the first that every file has is taken, unless they are called like people.
+    groups the first that every file has is taken, unless they are called like people or like shares of a set.
 
     Args:
         files: Path of a file that was looked at -> its arrays.
@@ -126,7 +126,7 @@ def _record(
     alike = [group for group in _by_group(every, _group) if _form(group) == _form(first) and group != first]
     if {_form(group) for group in records} != {_form(first)}:
         return None
-    if alike and (n_files == 1 or len(alike) >= _MOST_VIEWS or set(words(first)) & PERSON):
+    if alike and (n_files == 1 or len(alike) >= _MOST_VIEWS or not _counts_views(first)):
         return None
     return first, *records[first], tuple(sorted(alike, key=_in_order))
 
@@ -168,6 +168,12 @@ def _around(key: str) -> str:
 
 def _form(group: str) -> str:
     return re.sub(r"\d+", "#", group)
+
+
+def _counts_views(group: str) -> bool:
+    """Whether a word stands before each number of a group, and none that numbers people or shares of a set."""
+    before = [set(words(run)) for run in re.findall(r"([^/\d]*)\d+", group)]
+    return all(before) and not any(said & (PERSON | SHARES) for said in before)
 
 
 def _in_order(group: str) -> list[tuple[str, int]]:

@@ -69,7 +69,7 @@ def _choice(part: Part) -> str:
     """The arrays of its first file of several that may be images."""
     names = next((planes(peek.arrays) for peek in part.peeks if _holds_several(peek)), [])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f": {', '.join(map(repr, names[:_SHOWN]))}{more}" if names else ""
+    return f": {', '.join(map(repr, names[:_SHOWN]))}{more}" if len(names) > 1 else ""
 
 
 def _holds_several(peek: Peek) -> bool:

@@ -57,8 +57,8 @@ def told_twice(planned: Plan, columns: Sequence[Sequence[str]], tables: Sequence
     agreeing = [(rule, number) for rule in rules.values() for number in planned.numbers if _agree(planned, columns, rule, number)]
     if len(agreeing) == 1:
         rule, number = agreeing[0]
-        seen = f"by the number {number.key!r} beside image and label map in each file, as {len(number.values)} that were looked at show"
-        seen = f"images are classified twice: {seen}, and by {_column(rule)}, which says the same of these and a class of all"
+        looked = f"by the number {number.key!r} in the same group, seen in {len(number.values)} files"
+        seen = f"images are classified twice: {looked}, and by {_column(rule)}, which says the same of these and a class of all"
         return Told(Evidence("task", "classification", _TWICE, seen), rule)
     if agreeing:
         held += f"; {' and '.join(_column(rule) for rule, _ in agreeing)} agree with it, and nothing says which is meant"
