@@ -53,7 +53,7 @@ def _names(paths: Sequence[str]) -> Iterator[Candidate]:
         yield _classes({"names": sorted(set(names)), "field": "{stem}"}, "what files are called")
     bare = [re.sub(r"(?:[ _.-]*\d+)+$", "", name) for name in names]
     if _fit(bare) and len(set(bare)) < len(set(names)):
-        how = {name: rf"{escaped(name)}(?:[ _.-]*\d+)*" for name in sorted(set(bare), key=len)}
+        how = {name: rf"{escaped(name)}(?:[ _.-]*\d+)*" for name in sorted(set(bare), key=lambda name: (len(name), name))}
         yield _classes({"names": sorted(set(bare)), "field": "{stem}", "matches": how}, "what files are called before a number")
     first = [found[0].lower() if (found := re.match(r"[A-Za-z]+", name)) else "" for name in names]
     if _fit(first) and len(set(first)) < len({name.lower() for name in bare}):
