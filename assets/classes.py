@@ -1,4 +1,4 @@
-"""The class of every image, as the dataset tells it: by its path, a table, lines of text, or its DICOM header."""
+"""The class of every image, as the dataset tells it: by its path, a table, a small file, or its DICOM header."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from assets.raw import RawScan, RawSubject, RawTree
 from assets.raw.claims import Claims
-from assets.raw.lines import key_values
+from assets.raw.lines import key_values, only_value
 from assets.raw.listing import pick
 from assets.raw.scans import counts
 from assets.spec import DatasetSpec
@@ -116,7 +116,7 @@ def _listed(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class _Line:
-    """What a file of lines says.
+    """What a file of lines, or of nothing but a class, says.
 
     Attributes:
         path: The file.
@@ -149,8 +149,9 @@ def _lines(spec: DatasetSpec, tree: RawTree) -> tuple[dict[str, list[_Line]], li
         if not counts(root, tree.subjects[read["subject"]].roots):
             continue
         try:
-            text = key_values(tree.root / file.path).get(source.key)
-        except (OSError, UnicodeDecodeError) as error:
+            path = tree.root / file.path
+            text = key_values(path).get(source.key) if source.key else only_value(path)
+        except (OSError, ValueError) as error:
             text = None
             findings.append(finding(Code.CLASS_UNKNOWN, f"the class cannot be read: {error}", file=file.path))
         told.setdefault(read["subject"], []).append(_Line(file.path, read.get("scan"), root, text))
@@ -161,7 +162,7 @@ def _by_lines(source: ClassLines, lines: Sequence[_Line], scan: RawScan) -> tupl
     """What is told, and by what; a file about the scan alone comes before one about all scans, one of its root before others."""
     fitting = [line for line in lines if line.is_about(scan)]
     best = max(fitting, key=lambda line: (line.scan is not None, bool(line.root)), default=_Line(source.file, None, "", None))
-    return best.text, f"{best.path}, {source.key}"
+    return best.text, f"{best.path}, {source.key}" if source.key else best.path
 
 
 def _named(declared: Classes, raw: str) -> str:

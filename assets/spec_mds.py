@@ -48,20 +48,21 @@ class ClassTable(Part):
 
 
 class ClassLines(Part):
-    """Files of `key: value` lines, one per subject or per scan, that say the class.
+    """Files of `key: value` lines, one per subject or per scan, that say the class; or files that are nothing but the class.
 
     Attributes:
         file: Pattern with `{subject}`, and with `{scan}` where each scan has a file of its own.
-        key: What stands before the class.
+        key: What stands before the class. Without it the file is the class: a JSON number or text where it is called `.json`,
+            else one line of text; a whole number reads without its point, `0.0` as `0`.
     """
 
     file: Inside
-    key: str
+    key: str = ""
 
     @model_validator(mode="after")
     def _is_of_somebody(self) -> Self:
         if "{subject}" not in self.file:
-            raise ValueError(f"a file whose lines say a class is a subject's; its pattern names {{subject}}, unlike {self.file}")
+            raise ValueError(f"a file that says a class in a line, or is one, is a subject's; its pattern names {{subject}}, unlike {self.file}")
         return self
 
 
@@ -72,7 +73,7 @@ class Classes(Part):
         names: The classes, in order of their ids, from 0.
         field: What the path says, e.g. `{class}`.
         table: A table that says it.
-        lines: Files of `key: value` lines that say it.
+        lines: Files of `key: value` lines that say it, or of nothing but the class.
         tag: DICOM keyword whose value says it.
         untold: Why nothing that can be read says which image has which class; none is given one.
         values: What is told -> name of the class, where the two differ.

@@ -38,7 +38,7 @@ class BetterNames:
         """
         try:
             values = key_values(folder / path)
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             self.findings.append(finding(Code.UNREADABLE, f"the names of the scans cannot be read: {error}", file=path))
             return
         for key, name in self.names.keys.items():
