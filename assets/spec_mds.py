@@ -62,7 +62,8 @@ class ClassLines(Part):
     @model_validator(mode="after")
     def _is_of_somebody(self) -> Self:
         if "{subject}" not in self.file:
-            raise ValueError(f"a file that says a class in a line, or is one, is a subject's; its pattern names {{subject}}, unlike {self.file}")
+            whose = "a file that says a class in a line, or is one, is a subject's"
+            raise ValueError(f"{whose}; its pattern names {{subject}}, unlike {self.file}")
         return self
 
 

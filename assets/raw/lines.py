@@ -13,7 +13,7 @@ MOST_BYTES, MOST_OF_ONE, MOST_LETTERS = 1 << 20, 1 << 12, 200
 
 _DECIMAL = re.compile(r"[+-]?\d+\.\d*([eE][+-]?\d+)?")
 _EXACT = 2.0**53
-_KINDS = {dict: "an object", list: "a list"}
+_SEVERAL: dict[type, str] = {dict: "an object", list: "a list"}
 
 
 def key_values(path: Path) -> dict[str, str]:
@@ -71,8 +71,8 @@ def _of_json(text: str) -> str | None:
         raise ValueError(f"the file is no JSON: {error}") from error
     except RecursionError as error:
         raise ValueError("the file is JSON nested too deeply, and should be one value") from error
-    if isinstance(value, dict | list):
-        raise ValueError(f"the file is {_KINDS[type(value)]}, and should be one value")
+    if several := _SEVERAL.get(type(value)):
+        raise ValueError(f"the file is {several}, and should be one value")
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value).strip()
 
 

@@ -27,16 +27,22 @@ from tests.data_makers.pictures import (
 
 
 def mds_lung_nodule_unicorn(raw_root: Path) -> dict[str, MadeSubject]:
-    """Cubes of three chest CT; what is said of them lies beside them."""
-    folder = raw_root / "data" / "Task02_classifying_lung_nodule_malignancy_in_ct" / "shots-public"
+    """Cubes of three chest CT; the answer to each lies in a file of its own, in a folder beside theirs."""
+    task = raw_root / "data" / "Task02_classifying_lung_nodule_malignancy_in_ct"
+    folder = task / "shots-public"
+    about = {"task_name": task.name, "task_type": "classification", "domain": "CT", "modality": "vision"}
     scans = {}
-    for number, name in enumerate(["100655", "102608", "116266"]):
+    for number, (name, malignant) in enumerate({"100655": 0, "102608": 1, "116266": 0}.items()):
         grid = small_grid(number, (0.7, 0.7, 1.25), shape=(16, 16, 12))
         shapes = nested(grid, 1, [])
         path = folder / name / "images" / "chest-ct-region-of-interest-cropout" / f"{name}.mha"
         write_metaimage(path, draw_ct(shapes, grid, 10, np.random.default_rng(number)), grid.affine, "LPS")
         scans[name] = [MadeScan(grid, shapes, {"ct": path}, {}, "LPS")]
-        write_unread(folder / name / "nodule-locations.json", content=b"[]")
+        write_unread(folder / name / "unicorn-task-description.json", content=json.dumps(about).encode())
+        listed = [{"interface": {"slug": path.parent.name}, "image": {"name": path.name}}]  # unconfirmed: its keys
+        write_unread(folder / name / "inputs.json", content=json.dumps(listed).encode())
+        answer = task / "shots-public-labels" / name / "lung-nodule-malignancy-risk.json"
+        write_unread(answer, content=json.dumps(malignant).encode())  # unconfirmed: `1`, not `1.0`
     return gathered(raw_root, scans)
 
 

@@ -12,6 +12,7 @@ from assets.classes import classes_table
 from assets.mds.listing import read_listing
 from assets.mds.targets import targets_of
 from assets.people import people
+from resources.findings import Code
 from resources.readers.dicom.tags import read_tag
 from tests.data_makers import MadePicture
 from tests.datasets.built import CATALOG, build, check_built, check_label, make
@@ -67,15 +68,26 @@ def test_kidneys_and_their_tumours_are_built_as_drawn(tmp_path: Path) -> None:
     ("slug", "classes"),
     [
         ("mds_poag_oct", {"POAG_0000": "Normal", "POAG_0001": "POAG", "POAG_0019": "Normal"}),
-        ("mds_lung_nodule_unicorn", {}),
+        ("mds_lung_nodule_unicorn", {"100655": "benign", "102608": "malignant", "116266": "benign"}),
         ("mds_breast_microwave", {}),
     ],
 )
-def test_classes_of_volumes_come_from_a_list_or_are_untold(slug: str, classes: dict[str, str], tmp_path: Path) -> None:
+def test_classes_of_volumes_come_from_a_list_or_files_or_are_untold(slug: str, classes: dict[str, str], tmp_path: Path) -> None:
     miniature = make(slug, tmp_path)
     table, findings = classes_table(miniature.spec, miniature.tree(), set(miniature.made), read_tag)
     assert dict(table.select("subject", "class").iter_rows()) == classes
     assert findings == []
+
+
+def test_a_risk_between_nought_and_one_makes_no_class_of_a_nodule(tmp_path: Path) -> None:
+    miniature = make("mds_lung_nodule_unicorn", tmp_path)
+    answers = miniature.raw_root / "data/Task02_classifying_lung_nodule_malignancy_in_ct/shots-public-labels"
+    for name, text in {"100655": "0.0", "102608": "0.83", "116266": "1.0"}.items():
+        (answers / name / "lung-nodule-malignancy-risk.json").write_text(text)
+    table, findings = classes_table(miniature.spec, miniature.tree(), set(miniature.made), read_tag)
+    assert dict(table.select("subject", "class").iter_rows()) == {"100655": "benign", "116266": "malignant"}
+    assert [(f.code, Path(f.file).name) for f in findings] == [(Code.CLASS_UNKNOWN, "102608.mha")]
+    assert "the class is '0.83'" in findings[0].detail
 
 
 def test_the_contrast_of_a_scan_is_told_by_its_name(tmp_path: Path) -> None:
