@@ -15,8 +15,8 @@ from assets.inspect.subjects import word_before
 from assets.inspect.tables import Naming, Table
 from assets.inspect.who_tables import is_person_column
 
-_MOST_CLASSES = 30
-_CLASS_COLUMNS = words_of("""
+MOST_CLASSES = 30
+CLASS_WORDS = words_of("""
     class label labels diagnosis dx category type pathology grade classification target quality finding abnormality outcome group
     """)
 
@@ -43,6 +43,7 @@ class ClassRule:
         matches: Class -> regular expression of what is told.
         bare: Whether the table names images by a number without the zeros before it.
         tag: DICOM keyword whose value is the class.
+        lines: Pattern of files that are nothing but the class of an image.
         unknown: What it leaves untold.
     """
 
@@ -59,6 +60,7 @@ class ClassRule:
     matches: Mapping[str, str] = field(default_factory=dict)
     bare: bool = False
     tag: str = ""
+    lines: str = ""
     unknown: tuple[Unknown, ...] = ()
 
 
@@ -106,7 +108,7 @@ def _is_class(part: Part, variable: Variable) -> bool:
     repeated = any("/" in value for value in counts)
     if any(sum(letter.isalpha() for letter in value) < 2 for value in counts):
         return False
-    return 2 <= len(counts) <= _MOST_CLASSES and (repeated or len(counts) < len(part.group.paths))
+    return 2 <= len(counts) <= MOST_CLASSES and (repeated or len(counts) < len(part.group.paths))
 
 
 def _is_numbered_folder(part: Part, variable: Variable) -> bool:
@@ -189,7 +191,7 @@ def _candidates(table: Table, naming: Naming, values: Sequence[str]) -> list[tup
 def called_like_classes(table: Table, naming: Naming, values: Sequence[str]) -> list[str]:
     """Columns with few values that are called like a class."""
     few = _with_few_values(table, naming, values)
-    return [name for name in few if set(name.lower().replace("_", " ").split()) & _CLASS_COLUMNS]
+    return [name for name in few if set(name.lower().replace("_", " ").split()) & CLASS_WORDS]
 
 
 def _with_few_values(table: Table, naming: Naming, values: Sequence[str]) -> list[str]:
@@ -200,7 +202,7 @@ def _with_few_values(table: Table, naming: Naming, values: Sequence[str]) -> lis
 def _is_told(cells: Sequence[str]) -> bool:
     """Whether cells have few values, and none that is a path."""
     found = {cell for cell in cells if cell}
-    return 2 <= len(found) <= _MOST_CLASSES and not any("/" in cell and "." in cell for cell in found)
+    return 2 <= len(found) <= MOST_CLASSES and not any("/" in cell and "." in cell for cell in found)
 
 
 def _repeats(cells: Sequence[str]) -> bool:

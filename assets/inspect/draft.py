@@ -171,7 +171,8 @@ def _ignored(found: Inspection, planned: Plan) -> dict[str, str]:
     for part in found.parts:
         if set(part.group.paths) - planned.claimed:
             ignored |= dict.fromkeys(endings_apart(part.group, ()), _reason(part))
-    return ignored
+    told = re.sub(r"(\{\w+\}|\*)+", "*", found.classes.lines) if found.classes is not None else ""
+    return {path: "the classes are taken from it" if path == told else reason for path, reason in ignored.items()}
 
 
 def _reason(part: Part) -> str:
@@ -191,6 +192,10 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
         return {}
     if rule.table is not None:
         return {"classes": _class_table(rule, _held_against(planned, rule.keyed))}
+    if rule.lines:
+        return {
+            "classes": {"names": list(rule.names), "lines": {"file": rule.lines}} | ({"missing": "none"} if rule.some else {})
+        }
     if rule.told:
         return {"classes": _told(rule)}
     values = planned.reference.group.variables[rule.variable or 0].distinct

@@ -13,6 +13,7 @@ from assets.inspect.annotations import Annotated, annotated_in
 from assets.inspect.axes import with_axes
 from assets.inspect.candidates import Candidate, class_candidates
 from assets.inspect.channel_names import with_channel_names
+from assets.inspect.class_files import class_files
 from assets.inspect.content import told_by_content
 from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
 from assets.inspect.dimension import dimension
@@ -22,7 +23,7 @@ from assets.inspect.fourth_axis import told_of_channels
 from assets.inspect.grouping import Group, gathered
 from assets.inspect.halves import without_halves
 from assets.inspect.listing import list_folder
-from assets.inspect.marks import marked_in
+from assets.inspect.marks_beside import marks_beside
 from assets.inspect.modality import modality, texts_of
 from assets.inspect.named_folders import with_named_folders
 from assets.inspect.official import told_of_parts
@@ -38,7 +39,7 @@ from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_lists, read_tables
 from assets.inspect.task import task
 from assets.inspect.told_twice import Told, told_twice
-from assets.inspect.unmasked import beside, is_twin
+from assets.inspect.unmasked import is_twin
 from assets.templates import stem
 
 _FEW = 0.5
@@ -221,8 +222,7 @@ def _columns(part: Part) -> list[tuple[str, ...]]:
 
 def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener) -> Inspection:
     """With labels, classes and objects."""
-    marked = objects.from_tables(_columns(planned.reference), tables) or _beside(found, planned, tables)
-    marked = marked or _marked_beside(found, planned)
+    marked = objects.from_tables(_columns(planned.reference), tables) or marks_beside(found.root, found.parts, planned, tables)
     evidence: list[Evidence] = []
     unknown: list[Unknown] = []
     names: dict[int, str] = {}
@@ -235,6 +235,9 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     rule = planned.classes if (planned.few or not planned.labels) and marked is None else None
     told = told_twice(planned, _columns(planned.reference), tables) if marked is None else None
     rule = told.rule if told is not None and told.rule is not None else rule
+    if rule is None and rival is None and told is None and marked is None:
+        rule, rival, doubts = _in_files(found, planned)
+        unknown += doubts
     unknown += rule.unknown if rule is not None else ()
     evidence += [answer.evidence for answer in (rule, marked) if answer is not None]
     return replace(
@@ -250,37 +253,21 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     )
 
 
+def _in_files(
+    found: Inspection, planned: Plan
+) -> tuple[class_rules.ClassRule | None, class_rules.ClassRule | None, Sequence[Unknown]]:
+    """Classes in files of their own: of images without label maps, of images with such; and what is left open."""
+    told = class_files(found.root, found.parts, planned)
+    if not isinstance(told, class_rules.ClassRule):
+        return None, None, [told] if told is not None else []
+    return (None, told, []) if planned.labels else (told, None, [])
+
+
 def _sort_in(answer: Evidence | Unknown, evidence: list[Evidence], unknown: list[Unknown]) -> None:
     if isinstance(answer, Evidence):
         evidence.append(answer)
     else:
         unknown.append(answer)
-
-
-def _beside(found: Inspection, planned: Plan, tables: list[Table]) -> objects.ObjectRule | None:
-    """Tables of coordinates that lie beside every image."""
-    for part in found.parts:
-        table = next((t for t in tables if part.role == "table" and t.path in part.group.paths), None)
-        told = table.places if table is not None else None
-        text = beside(planned, part) if told is not None else ""
-        if table is None or told is None or not text:
-            continue
-        seen = f"a table beside every image, with columns {', '.join(told.columns)}: {part.group.shape}"
-        files = (text, *objects.agreed(planned.reference.group.paths, text, found.parts))
-        evidence = Evidence("objects", told.how, 0.8, seen)
-        return objects.ObjectRule(table, "", told.how, told.columns, told.diameter, evidence, files)
-    return None
-
-
-def _marked_beside(found: Inspection, planned: Plan) -> objects.ObjectRule | None:
-    """Files of marked objects that lie beside every image."""
-    for part in found.parts:
-        marked = marked_in(found.root, part.group.paths) if part.role == "text" else None
-        if marked is not None and (text := beside(planned, part)):
-            seen = f"a file beside every image marks objects: {part.group.shape}"
-            evidence = Evidence("objects", marked.format, 0.8, seen)
-            return objects.ObjectRule(None, "", marked.format, (), "", evidence, (text,), marked.names)
-    return None
 
 
 def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict[int, str], Evidence | Unknown, Plan]:

@@ -18,9 +18,10 @@ def task(
 ) -> Evidence | Unknown:
     """Segmentation where label maps belong to images, else detection where objects are marked, else classification.
 
-    A table with two columns, of which one names the image and the other a class, is made for classification; label maps beside it
-    leave the task open. A table of many columns, such as clinical data, is not. So do label maps that few images have, and those
-    that belong to none where there are no classes, or half as many images or fewer.
+    A table with two columns, of which one names the image and the other a class, is made for classification, and so are files
+    that are nothing but the class of an image; label maps beside them leave the task open. A table of many columns, such as
+    clinical data, is not. So do label maps that few images have, and those that belong to none where there are no classes, or
+    half as many images or fewer.
 
     Args:
         masks: Whether label maps belong to images.
@@ -44,10 +45,17 @@ def task(
 
 def _doubt(*, masks: bool, classes: ClassRule | None, share: float, loose: Sequence[str], n_images: int) -> str:
     """Why label maps, or what they have beside them, leave the task open; empty where they do not."""
-    if masks and classes is not None and classes.table is not None and len(classes.table.columns) == 2:
-        return f"there are label maps, and {classes.table.path} has nothing but a class for everybody"
+    if masks and classes is not None and (only := _only_classes(classes)):
+        return f"there are label maps, and {only} has nothing but a class for everybody"
     if masks and share < _FEW:
         return f"{share:.0%} of the images have a label map, and nothing says what the others are for"
     if loose and not masks and (classes is None or 2 * len(loose) >= n_images):
         return f"{len(loose)} label maps were recognised, such as {loose[0]}, and belong to no image"
     return ""
+
+
+def _only_classes(classes: ClassRule) -> str:
+    """What has nothing but names of images and their classes: a table, or files; empty where nothing has."""
+    if classes.table is not None and len(classes.table.columns) == 2:
+        return classes.table.path
+    return classes.lines

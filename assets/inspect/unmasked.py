@@ -129,11 +129,17 @@ def _with_class(group: Group, where: Sequence[Stretch], number: int) -> tuple[li
 
 def beside(planned: Plan, part: Part) -> str:
     """The pattern of files that lie beside the images and share what their names vary in; empty when they do not."""
+    where = fields_beside(planned, part)
+    return pattern(part.group, where) if where else ""
+
+
+def fields_beside(planned: Plan, part: Part) -> list[Stretch]:
+    """Where the fields of the images stand in the names of files beside them; none where they are not called alike."""
     pairs = all_pairs(part, [planned.reference])
     if not pairs or extra(pairs[0]):
-        return ""
+        return []
     reads = {at: s.field for s in planned.series[0].where for at in range(s.start, s.end) if s.end - s.start == 1}
     shared = {planned.reference.group.variables[ours].at[0]: theirs for theirs, ours in pairs[0].shared.items()}
     own = {reads[at]: [theirs] for at, theirs in shared.items() if at in reads}
     where = stretches(part.group, own)
-    return pattern(part.group, where) if where and len(own) == len(shared) else ""
+    return where if where and len(own) == len(shared) else []
