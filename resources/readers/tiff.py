@@ -64,7 +64,7 @@ def open_tiff(file: RawFile, options: ReadOptions) -> RawImage:
         with opened(file, options) as again, _session(again, file, as_told=as_told) as tif:
             yield _Pixels(_Decoder(tif.series[number], file), series.table)
 
-    layout = Layout.of(options.axes or series.axes, series.extents, file)
+    layout = Layout.of(_of_pages(options.axes, series) or series.axes, series.extents, file)
     spacing = (scale[0], scale[1], scale[2] if layout.third_axis == "space" and layout.third is not None else None)
     return array_image(StoredArray(file, series.stored, layout, array), "TIFF", findings=findings, spacing=spacing)
 
@@ -137,6 +137,12 @@ class _Series:
             extents, said = _without_alpha(series, extents, stored, file)
             findings += said
         return cls(axes, extents, stored, table, tuple(findings))
+
+
+def _of_pages(declared: str | None, series: _Series) -> str | None:
+    """The declared axes, without a first one of pages where the file has one page, of which tifffile counts none."""
+    one_page = declared is not None and series.axes == "yx" and len(declared) == 3 and declared[0] in "ztc"
+    return declared[1:] if declared is not None and one_page else declared
 
 
 @dataclass(frozen=True, slots=True)

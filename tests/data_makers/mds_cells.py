@@ -11,7 +11,7 @@ import numpy as np
 from tests.data_makers.made import MadePicture, MadeSubject, by_name
 from tests.data_makers.mds_manifest import write_manifest
 from tests.data_makers.nifti_sets import APPLE_DOUBLE, write_unread
-from tests.data_makers.pictures import as_stored, disc, pages_as_stored, photo, shades, write_npz, write_picture
+from tests.data_makers.pictures import as_stored, disc, masked, pages_as_stored, photo, shades, write_npz, write_picture
 
 
 def _gathered(raw_root: Path, scans: Mapping[str, list[MadePicture]]) -> dict[str, MadeSubject]:
@@ -54,14 +54,19 @@ def mds_npz_histopathology(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]
 
 
 def mds_brain_organoids(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """Three wells, two planes of focus of each, on two chips."""
-    folder = raw_root / "data" / "Segmentation" / "Segmentation" / "BO-WAugmentation" / "img"
+    """Three wells, two planes of focus of each, on two chips; the last has not been segmented in one."""
+    folder = raw_root / "data" / "Segmentation" / "Segmentation"
     scans: dict[str, list[MadePicture]] = {}
     for number, well in enumerate(["A2", "B3", "C10"][:n]):
         for place, name in enumerate(["Z=0_chip2_d27", "Z=10_chip_d20"]):
-            path = folder / f"{well}.vsi - DIC - {name}.tif"
-            scans.setdefault(well, []).append(photo(path, 7 * number + place, series="dic", scan=name, colours=1))
-    write_unread(folder / "Thumbs.db")
+            file = f"{well}.vsi - DIC - {name}.tif"
+            image = folder / "BO-WAugmentation" / "img" / file
+            if (well, place) == ("C10", 1):
+                scans[well].append(photo(image, 7 * number + place, series="dic", scan=name, colours=1))
+                continue
+            seen = {"organoid": (folder / "BO-WAugmentation" / "seg" / file, disc(18, 22, (8.5, 10.2 + number), 4.3 + place), 1)}
+            scans.setdefault(well, []).append(masked(image, shades(18, 22, 7 * number + place), seen, series="dic", scan=name))
+    write_unread(folder / "BO-WAugmentation" / "img" / "Thumbs.db", folder / "BO-WoAugmentation" / "img" / "1.tif")
     return _gathered(raw_root, scans)
 
 
@@ -150,12 +155,27 @@ def _fuse_my_cells(raw_root: Path, names: list[str]) -> dict[str, MadeSubject]:
 
 
 def mds_kidney_nori(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """Three specimens, two images of each."""
+    """Three specimens, two images of each in channels, as ImageJ writes them and as plain pages; one has no tubules drawn."""
     scans: dict[str, list[MadePicture]] = {}
     for number, specimen in enumerate(["S1", "S2", "S10"][:n]):
         for place in (1, 2):
-            path = raw_root / "data" / f"Fused_{specimen}_{place}.tif"
-            scans.setdefault(specimen, []).append(photo(path, 6 * number + place, series="nori", scan=str(place)))
+            image = raw_root / "data" / f"Fused_{specimen}_{place}.tif"
+            channels = np.stack([shades(18, 22, 6 * number + place + 9 * k, dtype=np.uint16) * 90 for k in range(6 + place % 2)])
+            write_picture(
+                image, channels, **({"imagej": True, "metadata": {"axes": "CYX"}} if place == 1 else {"metadata": None})
+            )
+            tubules = np.zeros((18, 22), np.uint8)
+            for n_th, centre in enumerate([(5.0, 5.5), (5.2, 15.0 + number), (13.0, 10.0)], start=1):
+                tubules[disc(18, 22, centre, 2.6)] = n_th + 40 * (place - 1)
+            labels: dict[str, tuple[Path, ...]] = {}
+            if (specimen, place) != ("S10", 2):
+                labels["tubules"] = (image.with_name(f"Fused_{specimen}_{place}_Mask.tif"),)
+                pages = [tubules, np.zeros_like(tubules)] if place == 1 else [tubules]
+                write_picture(labels["tubules"][0], np.stack(pages), metadata=None)
+            inside = as_stored((tubules > 0).astype(np.uint8)) if labels else None
+            scans.setdefault(specimen, []).append(
+                MadePicture({"nori": image}, {"nori": as_stored(channels[2])}, labels, inside, scan=str(place))
+            )
     write_unread(raw_root / "data" / "._Fused_S1_1.tif", content=APPLE_DOUBLE)
     return _gathered(raw_root, scans)
 

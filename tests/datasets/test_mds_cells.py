@@ -52,8 +52,22 @@ def test_what_a_mask_shows_is_said_by_the_name_of_its_image(tmp_path: Path) -> N
 
 def test_files_that_no_pattern_knows_are_told(tmp_path: Path) -> None:
     miniature = make("mds_brain_organoids", tmp_path)
-    beside = miniature.raw_root / "data" / "Segmentation" / "Segmentation" / "BO-WAugmentation" / "label" / "A2.tif"
+    beside = miniature.raw_root / "data" / "Segmentation" / "Segmentation" / "BO-WAugmentation" / "border" / "A2.tif"
     beside.parent.mkdir()
-    beside.write_bytes(b"a mask, perhaps")
+    beside.write_bytes(b"the outlines, perhaps")
     (found,) = miniature.tree().findings
     assert (found.code, found.file) == (Code.UNCLAIMED_FILE, miniature.path(beside))
+
+
+def test_tubules_are_those_of_the_first_page_and_the_image_is_lipid(tmp_path: Path) -> None:
+    built = check("mds_kidney_nori", tmp_path)
+    root = tmp_path / "raw" / CATALOG["mds_kidney_nori"].raw_name / "data"
+    for specimen in ("S1", "S2", "S10"):
+        for scan in ("1", "2"):
+            channels = tifffile.imread(root / f"Fused_{specimen}_{scan}.tif")
+            np.testing.assert_array_equal(built.voxels(specimen, "image", scan, "nori")[:, :, 0].T, channels[2])
+            rows = built.rows("volumes", specimen).filter(kind="labels", scan=scan).to_dicts()
+            mask = root / f"Fused_{specimen}_{scan}_Mask.tif"
+            drawn = (tifffile.imread(mask).reshape(-1, 18, 22)[0] > 0).sum() if mask.exists() else 0
+            assert [row["label_voxels"] for row in rows] == ([[drawn]] if drawn else [])
+    assert not (root / "Fused_S10_2_Mask.tif").exists()

@@ -176,6 +176,19 @@ def test_a_pyramid_is_its_largest_level(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows_columns(opened(tmp_path / "a.tif")), array)
 
 
+def test_a_file_of_one_page_may_be_declared_as_those_of_several(tmp_path: Path) -> None:
+    pages = noise((3, 20, 30))
+    several = write(tmp_path / "several.tif", pages, photometric="minisblack")
+    one = write(tmp_path / "one.tif", pages[0])
+    for axes in ("tyx", "zyx", "cyx"):
+        image = opened(one, axes=axes)
+        assert (image.shape, image.n_channels) == ((30, 20, 1), 1)
+        np.testing.assert_array_equal(rows_columns(image), pages[0])
+    assert opened(several, axes="tyx").shape == (30, 20, 3)
+    with pytest.raises(BadInputError, match="axes are declared as 'tzyx'"):
+        opened(one, axes="tzyx")
+
+
 def test_ome_states_axes_and_spacing(tmp_path: Path) -> None:
     array = noise((2, 4, 20, 30), 999, np.uint16)
     metadata = {
