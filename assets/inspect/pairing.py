@@ -93,11 +93,15 @@ def _share(image: Group, mask: Group, links: dict[int, int]) -> float:
 
 
 def _grids_agree(image: Part, mask: Part) -> bool:
-    """Whether an image and its label map could lie on one grid: never a volume with a picture, or two files of one name apart."""
+    """Whether an image and its label map could lie on one grid: never a volume with a picture, or two files of one name apart.
+
+    Pages of pictures may be channels of one plane, and those of a label map kinds of objects: there rows and columns count.
+    """
     one, two = (next((p for p in part.peeks if p.shape), None) for part in (image, mask))
-    if one is None or two is None:
+    if one is None or two is None or (one.shape[2] == 1) == (two.shape[2] == 1):
         return True
-    return (one.shape[2] == 1) == (two.shape[2] == 1) or one.shape == two.shape
+    pages = all(part.group.family == "picture" for part in (image, mask))
+    return one.shape[:2] == two.shape[:2] if pages else one.shape == two.shape
 
 
 def _same_shape(image: Part, mask: Part) -> str:

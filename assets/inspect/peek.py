@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from assets.raw.rows import row_of
 from resources.findings import BadInputError, Code
@@ -19,8 +20,15 @@ from resources.readers.source import ReadOptions, examine
 
 MOST_FILES, MOST_VOXELS, MOST_VALUES = 60, 1 << 25, 64
 
+_MOST_SLABS = 8
+"""Slabs in which numbered objects are looked for."""
+
 LONGEST_FILM = 16 << 20
 """Bytes of a film that is decoded to see its colours."""
+
+_PATCHED, _LARGEST = 0.5, 0.3
+"""Of numbered objects: the least share of neighbours, one of them not 0, that are equal, which is far less in photographs; and
+the greatest share of one object, which is less than that of white in a mask that was packed as a photograph."""
 
 ROUNDING = 8
 """Films are stored as brightness and two differences of colours, which are rounded: grey comes back as three colours that differ
@@ -45,6 +53,7 @@ class Peek:
         trouble: Why it cannot be read.
         lies: Whether it says how it lies in the patient, where its format has a place for that.
         grey: Whether a film in colours was seen to show one grey in all of them.
+        numbered: Whether many whole numbers from 0 lie in patches of one number each, as numbered cells do.
     """
 
     format: str = ""
@@ -60,6 +69,7 @@ class Peek:
     trouble: str = ""
     lies: bool = True
     grey: bool = False
+    numbered: bool = False
 
     @property
     def is_film_in_colours(self) -> bool:
@@ -186,6 +196,7 @@ def _with_values(peek: Peek, image: RawImage) -> Peek:
     """With few whole numbers or None, the least and the greatest, and whether the colours of a film are one grey."""
     found: set[float] = set()
     few, low, high = True, math.inf, -math.inf
+    patches: list[bool] = []
     grey, first = peek.is_film_in_colours, None
     for slab in image.slabs([(0, image.shape[image.slab_axis])]):
         voxels = np.asarray(slab.voxels)
@@ -193,9 +204,21 @@ def _with_values(peek: Peek, image: RawImage) -> Peek:
         if few:
             found |= set(np.unique(voxels).tolist())
             few = len(found) <= MOST_VALUES
+        if not few and not peek.patient and peek.channels == 1 and len(patches) < _MOST_SLABS and voxels.any():
+            patches.append(_in_patches(voxels))
         if grey:
             first = voxels.astype(np.int64) if first is None else first
             grey = bool(np.abs(voxels - first).max() < ROUNDING)
     whole = few and all(float(value).is_integer() and value >= 0 for value in found)
     values = tuple(sorted(int(value) for value in found)) if whole else None
-    return replace(peek, values=values, low=low, high=high, grey=grey)
+    numbered = bool(patches) and low == 0 and all(patches) and np.issubdtype(image.dtype, np.integer)
+    return replace(peek, values=values, low=low, high=high, grey=grey, numbered=numbered)
+
+
+def _in_patches(voxels: npt.NDArray[np.generic]) -> bool:
+    """Whether numbers other than 0 lie in patches of one number each, none of which is much of the whole."""
+    one, following = voxels[:-1], voxels[1:]
+    apart = (one != 0) | (following != 0)
+    _, counts = np.unique(voxels[voxels != 0], return_counts=True)
+    patched = np.count_nonzero(apart & (one == following)) >= _PATCHED * np.count_nonzero(apart)
+    return bool(patched and counts.max() <= _LARGEST * counts.sum())

@@ -128,6 +128,9 @@ def _as_mask(part: Part, read: Sequence[Peek]) -> Part:
         shown = next((peek.values for peek in read if peek.is_mask), (0,))
         seen = f"names say so, and {first} holds few whole numbers: {_few(shown or ())}"
         return replace(part, evidence=(Evidence("role", part.role, 0.95, seen),))
+    if part.role == "mask" and any(peek.numbered for peek in read):
+        seen = f"names say so, and {first} holds many whole numbers, in patches of one each: numbered objects"
+        return replace(part, evidence=(Evidence("role", "mask", 0.8, seen),))
     if part.role == "mask" and all(peek.is_probability or peek.is_share for peek in read):
         seen = f"names say so, and {first} holds values from 0 to 1, taken for probabilities"
         return replace(part, evidence=(Evidence("role", "mask", 0.6, seen),))

@@ -37,7 +37,7 @@ def by_stem(parts: Sequence[Part]) -> list[Part]:
     """Joins groups of images of one folder when label maps are called like them with something behind.
 
     That is only asked where the names have several shapes, so that nothing else links them: `ACB0001.jpg` and `K2.jpg` with
-    `ACB0001_polyp.tif` and `K2_polyp.tif`.
+    `ACB0001_polyp.tif` and `K2_polyp.tif`. Or label maps are called like them in a folder of their own.
     """
     images, masks = _by_folder(parts, "image"), _by_folder(parts, "mask")
     found = list(parts)
@@ -45,7 +45,7 @@ def by_stem(parts: Sequence[Part]) -> list[Part]:
         for image in images.values():
             if len(image) + len(mask) < 3 or not all(part in found for part in (*image, *mask)):
                 continue
-            if (joined := _joined(image, mask)) is not None:
+            if (joined := _called_alike(image, mask) or _joined(image, mask)) is not None:
                 found = [part for part in found if part not in image and part not in mask] + joined
                 break
     return _in_one_folder(found)
@@ -135,6 +135,18 @@ def _joined(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
         mask = replace(mask, label_at=mask.group.name_at + 2)
     named = [(*file.folder, Token(file.stem.removesuffix(tail), "free"), *_whole(tail), file.last) for file in pictures]
     return [replace(images[0], group=_group(named)), mask]
+
+
+def _called_alike(images: Sequence[Part], masks: Sequence[Part]) -> list[Part] | None:
+    """The images as one part, and the label maps as one, when nearly all of these have the whole name of an image; else None."""
+    found = [_files(parts) for parts in (images, masks)]
+    names = [[file.stem for file in files] for files in found]
+    if any(len(set(stems)) < len(stems) for stems in names):
+        return None
+    if len(set(names[0]) & set(names[1])) < _ENOUGH * len(names[1]):
+        return None
+    rows = [[(*file.folder, Token(file.stem, "free"), file.last) for file in files] for files in found]
+    return [replace(part, group=_group(own)) for part, own in zip((images[0], masks[0]), rows, strict=True)]
 
 
 def _are_odd(behind: Sequence[str]) -> bool:

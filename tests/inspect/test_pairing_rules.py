@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import tifffile
 from PIL import Image
 
+from assets.inspect import inspect_folder
+from assets.inspect.draft import as_spec
 from assets.inspect.grouping import gathered
 from assets.inspect.labels import grey_levels
 from assets.inspect.roles import by_name
@@ -211,3 +215,86 @@ def test_many_names_of_no_common_form_take_little_time() -> None:
     joined = by_stem([by_name(group) for group in gathered(paths)[0]])
     assert time.perf_counter() - started < 20
     assert sorted(len(part.group.paths) for part in joined) == [5000, 5000]
+
+
+WELLS = ("A2.vsi - DIC - Z=0_chip2_d27", "A2.vsi - DIC - Z=10_chip_d20", "B3 (2).vsi - DIC - Z=0_chip3_d14", "K-7")
+
+
+def test_label_maps_called_like_their_images_in_a_folder_of_their_own(tmp_path: Path) -> None:
+    """Whatever the names look like, and although one image has none."""
+    for number, name in enumerate((*WELLS, "without")):
+        picture(tmp_path / f"set/img/{name}.png", seed=number)
+        if name != "without":
+            picture(tmp_path / f"set/seg/{name}.png", mask=True)
+    found, spec, tree = drafted(tmp_path)
+    assert (found.said("task"), spec.layout.unlabelled) == ("segmentation", "leave")
+    assert pairs(spec, tree) == {(f"set/img/{name}.png", f"set/seg/{name}.png") for name in WELLS}
+
+
+def test_label_maps_of_other_names_in_a_folder_of_their_own_belong_to_no_image(tmp_path: Path) -> None:
+    for number, name in enumerate(WELLS):
+        picture(tmp_path / f"set/img/{name}.png", seed=number)
+        picture(tmp_path / f"set/seg/{name[::-1]}.png", mask=True)
+    assert inspect_folder(tmp_path).said("task") == ""
+
+
+def pages(path: Path, stack: np.ndarray[Any, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tifffile.imwrite(path, stack, photometric="minisblack", metadata=None)
+
+
+def cells(count: int) -> np.ndarray[Any, Any]:
+    """Squares of 4 x 4 with the numbers from 1, on a ground of 0."""
+    side = int(np.ceil(np.sqrt(count)))
+    numbers = np.zeros((side, side), np.uint16)
+    numbers.flat[:count] = np.arange(1, count + 1)
+    return np.kron(np.pad(numbers, 1), np.pad(np.ones((4, 4), np.uint16), ((0, 1), (0, 2))))
+
+
+def test_numbered_objects_are_label_maps_of_one_structure(tmp_path: Path) -> None:
+    noise = np.random.default_rng(3)
+    for number, count in enumerate((90, 7, 140)):
+        drawn = cells(count)
+        pages(tmp_path / f"s{number}.tif", noise.integers(0, 900, drawn.shape).astype(np.uint16))
+        pages(tmp_path / f"s{number}_Mask.tif", drawn)
+    found, spec, tree = drafted(tmp_path)
+    assert (found.said("task"), found.labels) == ("segmentation", {1: "label 1"})
+    assert [source.nonzero_is for source in spec.layout.labels.values()] == [1]
+    assert len(pairs(spec, tree)) == 3
+
+
+def test_masks_packed_as_photographs_number_no_objects(tmp_path: Path) -> None:
+    """White and black with the ripples that JPEG makes: not 0 is not inside."""
+    rows, columns = np.indices((64, 80))
+    for number in range(3):
+        inside = (rows - 30) ** 2 + (columns - 40) ** 2 < (15 + number) ** 2
+        picture(tmp_path / f"images/s{number}.png", seed=number)
+        (tmp_path / "masks").mkdir(exist_ok=True)
+        Image.fromarray(np.where(inside, 255, 0).astype(np.uint8)).save(tmp_path / f"masks/s{number}.jpg", quality=40)
+    assert all(label.nonzero_is is None for label in as_spec(inspect_folder(tmp_path), "draft").layout.labels.values())
+
+
+def test_photographs_that_are_called_masks_are_none(tmp_path: Path) -> None:
+    noise = np.random.default_rng(3)
+    for number in range(3):
+        for name in (f"s{number}.tif", f"s{number}_Mask.tif"):
+            pages(tmp_path / name, noise.integers(0, 300, (40, 50)).astype(np.uint16))
+    assert inspect_folder(tmp_path).said("task") == ""
+
+
+def test_pages_of_another_number_are_said(tmp_path: Path) -> None:
+    noise = np.random.default_rng(3)
+    for number in range(3):
+        pages(tmp_path / f"s{number}.tif", noise.integers(0, 900, (6, 24, 28)).astype(np.uint16))
+        pages(tmp_path / f"s{number}_Mask.tif", np.stack([np.eye(24, 28), np.zeros((24, 28))]).astype(np.uint8))
+    found, spec, tree = drafted(tmp_path)
+    assert len(pairs(spec, tree)) == 3
+    (why,) = (unknown.why for unknown in found.unknown if unknown.field == "layout")
+    assert why.startswith("s0.tif and others have 6 page(s), label maps such as s0_Mask.tif 2; `axes`, `channel` and `plane`")
+
+
+def test_pages_over_other_rows_are_not_paired(tmp_path: Path) -> None:
+    for number in range(3):
+        pages(tmp_path / f"s{number}.tif", np.arange(6 * 24 * 28).reshape(6, 24, 28).astype(np.uint16))
+        pages(tmp_path / f"s{number}_Mask.tif", np.eye(12, 14, dtype=np.uint8))
+    assert inspect_folder(tmp_path).said("task") == ""
