@@ -50,23 +50,32 @@ LUNA16_NODULES: Mapping[str, Sequence[tuple[Vector, float]]] = {
 
 
 def mds_brain_mp2rage(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """Two people in MPRAGE with two contrasts each, one in MP2RAGE; masks that nobody reads."""
+    """Two people in MPRAGE with three contrasts each, one in MP2RAGE; the last person's masks are missing."""
     root = raw_root / "data" / "segmentation_data"
     made = []
     studies = {"sub-001": "data_mp2rage", "sub-02": "data_mprage", "sub-03": "data_mprage"}
     for number, (name, study) in enumerate(list(studies.items())[:n]):
-        folder = root / study / name / "anat"
+        folder, derived = root / study / name / "anat", root / study / "derivatives" / name
         grid = small_grid(number, (0.7, 0.7, 0.7), shape=(20, 22, 18))
-        shapes = lattice(grid, [1, 2])
-        scans = []
-        for contrast in ("PDw_defaced", "T1w_defaced") if study == "data_mprage" else ("uni_defaced",):
-            series = {"mr": folder / f"{name}_{contrast}.nii.gz"}
-            write_images(series, shapes, grid, "LPS", seed=number, contrast="mr")
-            scans.append(MadeScan(grid, shapes, series, {}, "LPS", scan=contrast))
-        write_unread(
-            folder / f"{name}_T1w.json", root / study / "derivatives" / name / "labels" / f"{name}_all_labels_v02.nii.gz"
-        )
-        made.append(MadeSubject(name, tuple(scans)))
+        shapes = nested(grid, 1, [2])
+        contrasts = ("T1w", "PD", "T2star") if study == "data_mprage" else ("uni", "inv1", "inv2")
+        series = {contrast.lower(): folder / f"{name}_{contrast}_defaced.nii.gz" for contrast in contrasts}
+        if study == "data_mp2rage":
+            series["t1"] = folder / f"{name}_t1_defaced2.nii.gz"
+        write_images(series, shapes, grid, "LPS", seed=number, contrast="mr")
+        labels: dict[str, tuple[Path, ...]] = {}
+        if name != "sub-03":
+            ids = draw_labels(shapes, grid)
+            labels = {
+                "brain": (derived / "masks" / f"{name}_brain_mask.nii.gz",),
+                "grey_matter": (derived / "ground_truth" / f"{name}_gm_v03.nii.gz",),
+            }
+            for (path,), inside in zip(labels.values(), (ids > 0, ids == 2), strict=True):
+                write_nifti(path, inside.astype(np.uint8), grid.affine, "LPS")
+            write_nifti(derived / "masks" / f"{name}_brain_mask_nosub.nii.gz", (ids == 1).astype(np.uint8), grid.affine, "LPS")
+            write_unread(derived / "labels" / f"{name}_all_labels_v02.nii.gz")
+        write_unread(folder / f"{name}_T1w.json")
+        made.append(MadeSubject(name, (MadeScan(grid, shapes, series, labels, "LPS"),)))
     write_unread(root / "data_mprage" / "participants.tsv")
     write_manifest(raw_root, [file for one in made[::-1] for scan in one.scans for file in scan.series.values()])
     return by_name(made)

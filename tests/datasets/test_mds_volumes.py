@@ -35,11 +35,15 @@ SUBJECTS = {
 IGNORED = {
     "mds_brain_mp2rage": MANIFEST
     | {
-        f"data/segmentation_data/{study}/{path}": reason
-        for study, name in {"data_mp2rage": "sub-001", "data_mprage": "sub-02", "data_mprage/": "sub-03"}.items()
+        f"data/segmentation_data/{study}/{name}/anat/{name}_T1w.json": "how the images were taken"
+        for study, name in (("data_mp2rage", "sub-001"), ("data_mprage", "sub-02"), ("data_mprage", "sub-03"))
+    }
+    | {
+        f"data/segmentation_data/{study}/derivatives/{name}/{path.format(name)}": reason
+        for study, name in (("data_mp2rage", "sub-001"), ("data_mprage", "sub-02"))
         for path, reason in {
-            f"{name}/anat/{name}_T1w.json": "how the images were taken",
-            f"derivatives/{name}/labels/{name}_all_labels_v02.nii.gz": "files are not known",
+            "masks/{}_brain_mask_nosub.nii.gz": "below the cortex",
+            "labels/{}_all_labels_v02.nii.gz": "labels at work",
         }.items()
     }
     | {"data/segmentation_data/data_mprage/participants.tsv": "participants"},
@@ -120,6 +124,20 @@ def test_values_that_mean_something_else_in_every_scan_are_one_label(slug: str, 
         (row,) = built.rows("volumes", subject).filter(kind="labels", scan=scan.scan).to_dicts()
         assert row["label_ids"] == [1]
         assert row["label_voxels"] == [int((scan.label_map() > 0).sum())]
+
+
+def test_the_brain_and_its_grey_matter_lie_in_maps_of_their_own(tmp_path: Path) -> None:
+    miniature = make("mds_brain_mp2rage", tmp_path)
+    built = build(miniature.spec, tmp_path)
+    assert {manifest.state for manifest in built.manifests.values()} == {"published"}, reasons(built)
+    for subject, made in miniature.made.items():
+        ids = scan_of(made).label_map()
+        rows = built.rows("volumes", subject)
+        counts = {row["labels_name"]: (row["label_ids"], row["label_voxels"]) for row in rows.filter(kind="labels").to_dicts()}
+        drawn = {"brain": ([1], [int((ids > 0).sum())]), "grey_matter": ([2], [int((ids == 2).sum())])}
+        assert counts == (drawn if scan_of(made).labels else {})
+        assert set(rows.filter(kind="image")["series"]) == set(scan_of(made).series)
+    assert not scan_of(miniature.made["sub-03"]).labels
 
 
 def test_the_readers_of_lndb_have_labels_of_their_own(tmp_path: Path) -> None:
