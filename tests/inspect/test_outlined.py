@@ -81,3 +81,61 @@ def test_nothing_is_offered_where_nothing_is_outlined(tmp_path: Path) -> None:
     for name in PEOPLE:
         patient(tmp_path / name, None, ct())
     assert not inspect_folder(tmp_path).candidates
+
+
+def alone(root: Path, *drawn: Dataset) -> None:
+    """Objects of each patient without the images that they were drawn on."""
+    for number, ds in enumerate(drawn):
+        ds.PatientID = PEOPLE[number % 2]
+        write(root / f"{ds.PatientID}/study/drawn {number}/1.dcm", ds)
+
+
+def test_segmentations_of_one_segment_are_shown_themselves(tmp_path: Path) -> None:
+    root = Layout(tmp_path).raw("draft")
+    box = next(iter(BOXES.values()))
+    alone(root, *(segmentation(ct(), {f"Nodule {number}": box}) for number in (1, 2)))
+    found = inspect_folder(root)
+    spec = DatasetSpec.model_validate(as_mapping(found, "draft"))
+    assert (found.said("task"), found.labels) == ("segmentation", {1: "Nodule"})
+    assert any(unknown.field == "modality" for unknown in found.unknown)
+    built = build(spec, tmp_path)
+    for person in PEOPLE:
+        rows = built.rows("volumes", person)
+        assert set(rows["kind"]) == {"image", "labels"}
+        (labels,) = rows.filter(kind="labels").to_dicts()
+        assert labels["label_ids"] == [1]
+
+
+def test_segments_that_are_called_alike_keep_their_numbers(tmp_path: Path) -> None:
+    root = Layout(tmp_path).raw("draft")
+    alone(root, segmentation(ct(), BOXES), segmentation(ct(), BOXES))
+    found = inspect_folder(root)
+    assert found.labels == dict(enumerate(BOXES, start=1))
+    built = build(DatasetSpec.model_validate(as_mapping(found, "draft")), tmp_path)
+    (labels,) = built.rows("volumes", PEOPLE[0]).filter(kind="labels").to_dicts()
+    assert labels["label_ids"] == sorted(found.labels)
+
+
+def test_segments_that_are_called_otherwise_in_every_file_have_no_names(tmp_path: Path) -> None:
+    first, *others = BOXES
+    swapped = {name: BOXES[name] for name in (*others, first)}
+    alone(tmp_path, segmentation(ct(), BOXES), segmentation(ct(), swapped))
+    found = inspect_folder(tmp_path)
+    assert set(found.labels.values()) == {f"label {n}" for n in range(1, len(BOXES) + 1)}
+    assert any(unknown.field == "labels" for unknown in found.unknown)
+
+
+def test_structure_sets_alone_are_no_images(tmp_path: Path) -> None:
+    alone(tmp_path, structure_set("Liver"), structure_set("Liver"))
+    found = inspect_folder(tmp_path)
+    assert (found.plan, found.dicom, found.said("task")) == (None, None, "")
+    assert any("structure set" in unknown.why for unknown in found.unknown)
+
+
+def test_a_few_images_make_segmentations_outlines_again(tmp_path: Path) -> None:
+    for person in PEOPLE:
+        patient(tmp_path / person, segmentation(ct(), BOXES), ct())
+    found = inspect_folder(tmp_path)
+    assert found.dicom is not None
+    assert not found.dicom.alone
+    assert "labels" not in as_mapping(found, "draft")["layout"]
