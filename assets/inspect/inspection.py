@@ -187,7 +187,7 @@ def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> In
     marked = marked or dicom_marks.in_reports(found.root, instances) or dicom_marks.in_files(found.root, instances, found.parts)
     rule = None if marked else class_rules.from_tables(columns, tables)
     rule = rule if instances.outlined else rule or (None if marked else instances.classes)
-    evidence += [told.evidence for told in (marked, rule) if told is not None]
+    evidence += [one.evidence for one in (marked, rule) if one is not None]
     told = marked.table.columns[marked.key] if marked and marked.table else ()
     unknown += rule.unknown if rule is not None else ()
     instances = spoken_of(instances, frozenset(told)) if told else instances

@@ -69,12 +69,14 @@ def _pages(planned: Plan) -> Iterator[Unknown]:
     """Pictures of several pages whose label maps have others, so that they are on no common grid as they are."""
     images = [part for source in planned.series for part, _ in source.parts if part.group.family == "picture"]
     masks = [source.part for source in planned.labels if source.part.group.family == "picture" and not source.key]
-    for image, mask in ((image, mask) for image in images[:1] for mask in masks[:1]):
-        pages = [{peek.shape[2] for peek in part.peeks if peek.shape} for part in (image, mask)]
-        if pages[0] != pages[1] and max(set.union(*pages)) > 1:
-            many = [" or ".join(map(str, sorted(found))) for found in pages]
-            seen = f"{image.group.paths[0]} and others have {many[0]} page(s), label maps such as {mask.group.paths[0]} {many[1]}"
-            yield Unknown("layout", f"{seen}; `axes`, `channel` and `plane` must say which are meant")
+    if not images or not masks:
+        return
+    first = [part.group.paths[0] for part in (images[0], masks[0])]
+    pages = [{peek.shape[2] for peek in part.peeks if peek.shape} for part in (images[0], masks[0])]
+    if pages[0] != pages[1] and max(pages[0] | pages[1]) > 1:
+        many = [" or ".join(map(str, sorted(found))) for found in pages]
+        seen = f"{first[0]} and others have {many[0]} page(s), label maps such as {first[1]} {many[1]}"
+        yield Unknown("layout", f"{seen}; `axes`, `channel` and `plane` must say which are meant")
 
 
 def _choice(part: Part) -> str:
