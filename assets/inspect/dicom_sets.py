@@ -64,7 +64,6 @@ class DicomSet:
         structures: Names of outlined structures.
         outlined: Whether there are segmentations or structure sets.
         share: Share of the patients seen that have one.
-        alone: Whether there are segmentations without any image, which then are also all there is to see.
         seen: Headers that were read.
         classes: Folders that name a class.
         subjects: What `{subject}` reads in every path.
@@ -85,16 +84,13 @@ class DicomSet:
     evidence: tuple[Evidence, ...]
     unknown: tuple[Unknown, ...]
     share: float = 1.0
-    alone: bool = False
     seen: tuple[Seen, ...] = ()
 
 
 def dicom_set(root: Path, paths: Sequence[str]) -> DicomSet | None:
-    """The layout of instances; None when none of them can be read, or they hold nothing that can be shown."""
+    """The layout of instances; None when none of them can be read."""
     seen = list(_headers(root, _one_per_folder(paths)))
     images = [one for one in seen if one.kind == "image"]
-    alone = not images
-    images = images or [one for one in seen if one.kind == "segmentation"]
     if not images:
         return None
     level, evidence, unknown = _patient_level(paths, seen)
@@ -124,8 +120,7 @@ def dicom_set(root: Path, paths: Sequence[str]) -> DicomSet | None:
         tuple(paths),
         tuple(evidence),
         tuple(unknown),
-        _share(seen) if len(_folders(paths)) <= MOST_OPENED and not alone else 1.0,
-        alone,
+        _share(seen) if len(_folders(paths)) <= MOST_OPENED else 1.0,
         tuple(seen),
     )
 

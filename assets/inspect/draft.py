@@ -113,12 +113,7 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
     if found.objects is not None and found.objects.tags:
         layout["tags"] = dict(found.objects.tags)
     path: Any = list(instances.patterns) if len(instances.patterns) > 1 else instances.patterns[0]
-    modality = "|".join(sorted(instances.modalities))
-    name = "segmentation" if instances.alone else "instance"
-    layout["series"] = {name: {"path": path, "header": {"Modality": modality}}}
-    if instances.alone:
-        one = {"nonzero_is": 1} if len(found.labels) == 1 else {}
-        layout["labels"] = {"outlined": {"path": path, "header": {"Modality": modality}, **one}}
+    layout["series"] = {"instance": {"path": path, "header": {"Modality": "|".join(sorted(instances.modalities))}}}
     others = [part for part in found.parts if set(part.group.paths) - set(instances.paths)]
     if others:
         layout["ignore"] = {path: _reason(part) for part in others for path in endings_apart(part.group, ())}

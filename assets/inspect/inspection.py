@@ -27,7 +27,7 @@ from assets.inspect.marks_beside import marks_beside
 from assets.inspect.modality import modality, texts_of
 from assets.inspect.named_folders import with_named_folders
 from assets.inspect.official import told_of_parts
-from assets.inspect.outlined import as_volumes, labels_alone, without_pictures
+from assets.inspect.outlined import as_volumes
 from assets.inspect.pairing import all_pairs
 from assets.inspect.patterns import read
 from assets.inspect.peek import Opener
@@ -120,8 +120,6 @@ def inspect_folder(root: Path) -> Inspection:
         planned = None
         found = _of_dicom(Inspection(root, tuple(parts), None, dicom=instances), instances, tables)
     else:
-        parts, doubts = without_pictures(parts)
-        unknown += doubts
         planned = with_axes(plan(parts, _class_of(parts, tables), opener), opener)
         found = Inspection(root, tuple(parts), planned)
     if planned is not None:
@@ -175,32 +173,24 @@ def _have_masks(instances: Sequence[Part], others: Sequence[Part]) -> bool:
 
 def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> Inspection:
     names = dict(enumerate(instances.structures, start=1))
-    evidence, unknown = [*instances.evidence], [*instances.unknown]
-    if instances.alone:
-        names, answer = labels_alone(instances)
-        _sort_in(answer, evidence, unknown)
-        unknown.append(Unknown("layout.series", "there are segmentations and no images; they stand as images too"))
-    elif names:
+    evidence = [*instances.evidence]
+    if names:
         evidence.append(Evidence("labels", f"{len(names)} names", 0.8, "names of segments or regions; ids are ours"))
     columns = [instances.subjects, tuple(stem(path.rpartition("/")[2]) for path in instances.paths)]
     marked = None if instances.outlined else objects.from_tables(columns, tables)
     marked = marked or dicom_marks.in_reports(found.root, instances) or dicom_marks.in_files(found.root, instances, found.parts)
     rule = None if marked else class_rules.from_tables(columns, tables)
     rule = rule if instances.outlined else rule or (None if marked else instances.classes)
-    evidence += [one.evidence for one in (marked, rule) if one is not None]
+    evidence += [answer.evidence for answer in (marked, rule) if answer is not None]
     told = marked.table.columns[marked.key] if marked and marked.table else ()
-    unknown += rule.unknown if rule is not None else ()
+    unknown = (*instances.unknown, *(rule.unknown if rule is not None else ()))
     instances = spoken_of(instances, frozenset(told)) if told else instances
-    return replace(
-        found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=tuple(unknown)
-    )
+    return replace(found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=unknown)
 
 
 def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evidence | Unknown:
     if found.dicom is None:
         return modality(parts, texts)
-    if found.dicom.alone:
-        return Unknown("modality", "segmentations do not say of which modality the images are that they were drawn on")
     first, *others = found.dicom.modalities
     return Evidence("modality", first, 0.6 if others else 0.95, f"Modality in DICOM headers: {', '.join(found.dicom.modalities)}")
 

@@ -259,11 +259,7 @@ def mds_dicom_brain(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
 
 
 def mds_lidc_idri(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """Two readers of one nodule, and reports on them; the list names a segmentation and a report.
-
-    There is no CT: the published twenty are drawn at random from all files, and are segmentations and reports, although a CT
-    has hundreds of instances. It is what the collection's re-encoded annotations come with when they are fetched alone.
-    """
+    """Two readers of one nodule, reports on them, and the CT; the list names a segmentation and a report."""
     root = raw_root / "data"
     made, targets = [], []
     for number, name in enumerate(("LIDC-IDRI-0001", "LIDC-IDRI-0002", "LIDC-IDRI-1012")[:n]):
@@ -280,6 +276,7 @@ def mds_lidc_idri(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
             write_dicom(rated / "1-1.dcm", report(Instance(name, study, rated.name, modality="SR")))
             targets += [path, rated / "1-1.dcm"]
         made.append(MadeSubject(name, tuple(sorted(scans, key=lambda scan: natural_key(scan.scan)))))
+        patient(root / name, name, [Series(f"{study}/3000566.000000-NA-03192", ("1-001", "1-002"))], seed=number)
     write_manifest(raw_root, targets)
     return by_name(made)
 

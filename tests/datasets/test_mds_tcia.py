@@ -13,7 +13,6 @@ import pytest
 from assets.classes import classes_table
 from resources.findings import Code
 from resources.readers.dicom.tags import read_tag
-from tests.data_makers.dicom_files import Instance, slice_of, write_dicom
 from tests.datasets.built import Miniature, build, check_built, check_classes, check_found, check_pictures, make, reasons
 
 STRUCTURES, SEGMENTATION, REPORT = (f"its DICOM Modality is {kind}, and instance is of CT" for kind in ("RTSTRUCT", "SEG", "SR"))
@@ -46,7 +45,7 @@ IGNORED: Mapping[str, Mapping[str, str]] = {
     "mds_tcga_luad": {"*.dcm": SEGMENTATION},
     "mds_breast_nact": {"*/1.000000*.dcm": REPORT, "*/31000*.dcm": SEGMENTATION, "data/clinical.csv": "classes are taken"},
     "mds_dicom_brain": {"*.jpg": "eight bits", "*/DICOMDIR": "list", "*.pdf": "report", "*.csv": "number of instances"},
-    "mds_lidc_idri": {"*evaluations*.dcm": "reports of how a reader"} | MANIFEST,
+    "mds_lidc_idri": {"*evaluations*.dcm": "reports of how a reader", "*/3000566*.dcm": "CT and radiographs"} | MANIFEST,
 }
 PICTURES = [slug for slug in SUBJECTS if slug != "mds_lidc_idri"]
 
@@ -130,15 +129,6 @@ def test_the_nodules_of_lidc_are_their_own_pictures(tmp_path: Path) -> None:
         for scan in made.scans:
             np.testing.assert_array_equal(built.voxels(subject, "image", scan.scan, "segmentation"), scan.label_map())
         assert set(built.rows("lesion_sizes", subject)["label"]) == {"lung nodule"}
-
-
-def test_a_ct_beside_the_nodules_of_lidc_is_left(tmp_path: Path) -> None:
-    """For whoever has the whole collection and not its annotations alone."""
-    miniature = make("mds_lidc_idri", tmp_path)
-    folder = miniature.raw_root / "data" / "LIDC-IDRI-0001" / "01-01-2000-NA-NA-30178" / "3000566.000000-NA-03192"
-    write_dicom(folder / "1-001.dcm", slice_of(Instance("LIDC-IDRI-0001", "study", "ct", 1), np.ones((4, 5), np.int16)))
-    left = [file for file in miniature.tree().files if file.path.endswith("1-001.dcm")]
-    assert [(file.state, file.reason) for file in left] == [("ignored", "CT and radiographs, which are no targets of MDS-Bench")]
 
 
 def test_an_instance_that_is_damaged_is_told_and_not_taken_for_something_else(tmp_path: Path) -> None:
