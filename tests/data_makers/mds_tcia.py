@@ -259,7 +259,12 @@ def mds_dicom_brain(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
 
 
 def mds_lidc_idri(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """Two readers of one nodule, reports on them, and the CT; the list names a segmentation and a report."""
+    """Two readers of one nodule and reports on them; the list names a segmentation and a report.
+
+    There is no CT: the published list is a random draw of twenty files, and all of them are segmentations or reports, where a
+    patient's CT has hundreds of instances. So the public copy is TCIA's analysis result DICOM-LIDC-IDRI-Nodules, without the
+    collection it was drawn on.
+    """
     root = raw_root / "data"
     made, targets = [], []
     for number, name in enumerate(("LIDC-IDRI-0001", "LIDC-IDRI-0002", "LIDC-IDRI-1012")[:n]):
@@ -276,7 +281,6 @@ def mds_lidc_idri(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
             write_dicom(rated / "1-1.dcm", report(Instance(name, study, rated.name, modality="SR")))
             targets += [path, rated / "1-1.dcm"]
         made.append(MadeSubject(name, tuple(sorted(scans, key=lambda scan: natural_key(scan.scan)))))
-        patient(root / name, name, [Series(f"{study}/3000566.000000-NA-03192", ("1-001", "1-002"))], seed=number)
     write_manifest(raw_root, targets)
     return by_name(made)
 

@@ -13,6 +13,7 @@ import pytest
 from assets.classes import classes_table
 from resources.findings import Code
 from resources.readers.dicom.tags import read_tag
+from tests.data_makers.dicom_files import Instance, slice_of, write_dicom
 from tests.datasets.built import Miniature, build, check_built, check_classes, check_found, check_pictures, make, reasons
 
 STRUCTURES, SEGMENTATION, REPORT = (f"its DICOM Modality is {kind}, and instance is of CT" for kind in ("RTSTRUCT", "SEG", "SR"))
@@ -45,7 +46,7 @@ IGNORED: Mapping[str, Mapping[str, str]] = {
     "mds_tcga_luad": {"*.dcm": SEGMENTATION},
     "mds_breast_nact": {"*/1.000000*.dcm": REPORT, "*/31000*.dcm": SEGMENTATION, "data/clinical.csv": "classes are taken"},
     "mds_dicom_brain": {"*.jpg": "eight bits", "*/DICOMDIR": "list", "*.pdf": "report", "*.csv": "number of instances"},
-    "mds_lidc_idri": {"*evaluations*.dcm": "reports of how a reader", "*/3000566*.dcm": "CT and radiographs"} | MANIFEST,
+    "mds_lidc_idri": {"*evaluations*.dcm": "reports of how a reader"} | MANIFEST,
 }
 PICTURES = [slug for slug in SUBJECTS if slug != "mds_lidc_idri"]
 
@@ -129,6 +130,18 @@ def test_the_nodules_of_lidc_are_their_own_pictures(tmp_path: Path) -> None:
         for scan in made.scans:
             np.testing.assert_array_equal(built.voxels(subject, "image", scan.scan, "segmentation"), scan.label_map())
         assert set(built.rows("lesion_sizes", subject)["label"]) == {"lung nodule"}
+
+
+def test_the_ct_of_who_has_the_whole_collection_is_left_with_a_reason(tmp_path: Path) -> None:
+    miniature = make("mds_lidc_idri", tmp_path)
+    found = {name: [scan.scan for scan in subject.scans] for name, subject in miniature.tree().subjects.items()}
+    for name in miniature.made:
+        path = miniature.raw_root / f"data/{name}/01-01-2000-NA-NA-30178/3000566.000000-NA-03192/1-001.dcm"
+        write_dicom(path, slice_of(Instance(name, "study", "ct"), np.zeros((9, 8))))
+    tree = miniature.tree()
+    ct = [file for file in tree.files if "3000566" in file.path]
+    assert [(file.state, file.reason) for file in ct] == 3 * [("ignored", "CT and radiographs, which are no targets of MDS-Bench")]
+    assert {name: [scan.scan for scan in subject.scans] for name, subject in tree.subjects.items()} == found
 
 
 def test_an_instance_that_is_damaged_is_told_and_not_taken_for_something_else(tmp_path: Path) -> None:
