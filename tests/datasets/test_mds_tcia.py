@@ -140,7 +140,8 @@ def test_the_ct_of_who_has_the_whole_collection_is_left_with_a_reason(tmp_path: 
         write_dicom(path, slice_of(Instance(name, "study", "ct"), np.zeros((9, 8))))
     tree = miniature.tree()
     ct = [file for file in tree.files if "3000566" in file.path]
-    assert [(file.state, file.reason) for file in ct] == 3 * [("ignored", "CT and radiographs, which are no targets of MDS-Bench")]
+    reason = "CT and radiographs, which are no targets of MDS-Bench"
+    assert [(file.state, file.reason) for file in ct] == 3 * [("ignored", reason)]
     assert {name: [scan.scan for scan in subject.scans] for name, subject in tree.subjects.items()} == found
 
 
