@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
 from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import as_regex, regex_of_bare
+from assets.inspect.segments import Alone, Drawn, as_label_maps, drawn_in, only_objects, unreadable
 from assets.inspect.tokens import ending_of
 from assets.templates import stem
 from resources.findings import BadInputError
@@ -21,7 +23,7 @@ from resources.readers.dicom.headers import read_header
 from resources.readers.source import examine
 
 MOST_OPENED = 36
-"""Instances whose headers are read: one of every series as far as that goes."""
+"""Instances whose headers are read: one of every series as far as that goes; as many again where none of these is an image."""
 
 _MOST_ENDINGS = 8
 """More endings than these are parts of names."""
@@ -41,6 +43,7 @@ class Seen:
         structures: Names of its segments or regions.
         uids: DICOM keyword -> UID of the study, series and instance.
         description: Of its series.
+        drawn: The segments of a segmentation.
     """
 
     path: str
@@ -50,6 +53,7 @@ class Seen:
     structures: tuple[str, ...]
     uids: tuple[tuple[str, str], ...] = ()
     description: str = ""
+    drawn: Drawn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class DicomSet:
         paths: All instances, as their names suggest.
         evidence: Why.
         unknown: What could not be told.
+        alone: What segmentations are that have no images and stand for these too.
     """
 
     patterns: tuple[str, ...]
@@ -85,14 +90,54 @@ class DicomSet:
     unknown: tuple[Unknown, ...]
     share: float = 1.0
     seen: tuple[Seen, ...] = ()
+    alone: Alone | None = None
 
 
-def dicom_set(root: Path, paths: Sequence[str]) -> DicomSet | None:
-    """The layout of instances; None when none of them can be read."""
-    seen = list(_headers(root, _one_per_folder(paths)))
+def dicom_set(root: Path, paths: Sequence[str], *, others: bool = False) -> DicomSet | Unknown | None:
+    """The layout of instances.
+
+    Segmentations without an image among the instances are read as images and as label maps, which are then all there is to see.
+
+    Args:
+        root: The folder.
+        paths: The instances below it.
+        others: Whether there are images in other formats, on which segmentations may have been drawn.
+
+    Returns:
+        The layout; why there is none, where headers say it; None when no header can be read or there are images elsewhere.
+    """
+    seen = _seen(root, paths)
     images = [one for one in seen if one.kind == "image"]
-    if not images:
-        return None
+    drawn = [] if images else [one for one in seen if one.drawn is not None]
+    if not images and (not drawn or others):
+        return Unknown("layout", only_objects(Counter(one.kind for one in seen))) if seen and not drawn else None
+    troubles = list(unreadable(root, [one.path for one in drawn])) if drawn else []
+    if troubles and len(troubles) == len({drawn[0].path, drawn[-1].path}):
+        return Unknown("layout", f"there are segmentations without images, and these cannot be read as label maps: {troubles[0]}")
+    found = _laid_out(paths, seen, images or drawn)
+    return found if images else _standing_alone(found, drawn, troubles)
+
+
+def _seen(root: Path, paths: Sequence[str]) -> list[Seen]:
+    """Headers of some instances; of others too where there is no image among these, chosen by no order that names may have."""
+    chosen = _one_per_folder(paths)
+    seen = list(_headers(root, chosen))
+    if any(one.kind == "image" for one in seen):
+        return seen
+    left = sorted(set(paths) - set(chosen), key=lambda path: blake2b(path.encode(), digest_size=8).digest())
+    return seen + list(_headers(root, left[:MOST_OPENED]))
+
+
+def _standing_alone(found: DicomSet, drawn: Sequence[Seen], troubles: Sequence[str]) -> DicomSet:
+    """The layout of segmentations that have no images, with what their segments are."""
+    alone = as_label_maps([one.drawn for one in drawn if one.drawn is not None])
+    why = f"none of {len(found.seen)} headers that were read is of an image; segmentations stand as images too"
+    doubts = [Unknown("layout.series", why), *(Unknown("layout", text) for text in troubles)]
+    return replace(found, alone=alone, share=1.0, unknown=(*found.unknown, *doubts))
+
+
+def _laid_out(paths: Sequence[str], seen: Sequence[Seen], images: Sequence[Seen]) -> DicomSet:
+    """The layout of instances, some of which are images or stand for these."""
     level, evidence, unknown = _patient_level(paths, seen)
     rule = None if any(e.confidence > 0.9 for e in evidence) else _class_folders(paths)
     if rule is not None:
@@ -193,6 +238,7 @@ def _headers(root: Path, paths: Iterable[str]) -> Iterable[Seen]:
             elements = header.elements
             items = [(elements.items("SegmentSequence"), "SegmentLabel"), (elements.items("StructureSetROISequence"), "ROIName")]
             structures = tuple(item.text(keyword) for found, keyword in items for item in found)
+            drawn = drawn_in(path, named.patient_id, elements) if named.kind == "segmentation" else None
         except BadInputError:
             continue
         uids = (
@@ -202,7 +248,7 @@ def _headers(root: Path, paths: Iterable[str]) -> Iterable[Seen]:
             ("PatientID", named.patient_id),
         )
         described = elements.text("SeriesDescription").strip()
-        yield Seen(path, named.kind, named.key.modality, named.patient_id, structures, uids, described)
+        yield Seen(path, named.kind, named.key.modality, named.patient_id, structures, uids, described, drawn)
 
 
 def _patient_level(paths: Sequence[str], seen: Sequence[Seen]) -> tuple[int, list[Evidence], list[Unknown]]:

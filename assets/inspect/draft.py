@@ -113,7 +113,11 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
     if found.objects is not None and found.objects.tags:
         layout["tags"] = dict(found.objects.tags)
     path: Any = list(instances.patterns) if len(instances.patterns) > 1 else instances.patterns[0]
-    layout["series"] = {"instance": {"path": path, "header": {"Modality": "|".join(sorted(instances.modalities))}}}
+    asked = "|".join(sorted(instances.modalities))
+    layout["series"] = {"instance" if instances.alone is None else "segmentation": {"path": path, "header": {"Modality": asked}}}
+    if instances.alone is not None and instances.alone.labels:
+        one = {"nonzero_is": 1} if instances.alone.binary else {}
+        layout["labels"] = {"mask": {"path": path, "header": {"Modality": asked}, **one}}
     others = [part for part in found.parts if set(part.group.paths) - set(instances.paths)]
     if others:
         layout["ignore"] = {path: _reason(part) for part in others for path in endings_apart(part.group, ())}

@@ -15,31 +15,30 @@ from assets.inspect.candidates import Candidate, class_candidates
 from assets.inspect.channel_names import with_channel_names
 from assets.inspect.class_files import class_files
 from assets.inspect.content import told_by_content
-from assets.inspect.dicom_sets import DicomSet, dicom_set, spoken_of
+from assets.inspect.dicom_sets import DicomSet, spoken_of
 from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
-from assets.inspect.formats import IMAGES
 from assets.inspect.fourth_axis import told_of_channels
 from assets.inspect.grouping import Group, gathered
 from assets.inspect.halves import without_halves
+from assets.inspect.instances import instances_in
 from assets.inspect.listing import list_folder
 from assets.inspect.marks_beside import marks_beside
 from assets.inspect.modality import modality, texts_of
 from assets.inspect.named_folders import with_named_folders
 from assets.inspect.official import told_of_parts
 from assets.inspect.outlined import as_volumes
-from assets.inspect.pairing import all_pairs
 from assets.inspect.patterns import read
 from assets.inspect.peek import Opener
 from assets.inspect.plan import Plan, plan
-from assets.inspect.roles import Part, by_name, checked, readable
+from assets.inspect.roles import Part, by_name, checked, readable, without_objects
 from assets.inspect.roots import roots
 from assets.inspect.rows import with_rows
+from assets.inspect.segments import Alone
 from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_lists, read_tables
 from assets.inspect.task import task
 from assets.inspect.told_twice import Told, told_twice
-from assets.inspect.unmasked import is_twin
 from assets.templates import stem
 
 _FEW = 0.5
@@ -115,7 +114,10 @@ def inspect_folder(root: Path) -> Inspection:
     ]
     unknown = [Unknown("files", why) for why in listing.left_out]
     evidence: list[Evidence] = []
-    instances = _dicom(root, parts)
+    instances = instances_in(root, parts)
+    if isinstance(instances, Unknown):
+        unknown.append(instances)
+        parts, instances = without_objects(parts), None
     if instances is not None:
         planned = None
         found = _of_dicom(Inspection(root, tuple(parts), None, dicom=instances), instances, tables)
@@ -152,26 +154,9 @@ def inspect_folder(root: Path) -> Inspection:
     )
 
 
-def _dicom(root: Path, parts: Sequence[Part]) -> DicomSet | None:
-    """The layout of DICOM instances, where they are most of the images."""
-    images = [part for part in parts if part.group.family in IMAGES and part.role in ("image", "mask", "structures")]
-    kept = [part for part in images if part.group.family == "dicom"]
-    instances = [path for part in kept for path in part.group.paths]
-    if 2 * len(instances) < sum(len(part.group.paths) for part in images) or not instances:
-        return None
-    others = [part for part in images if part not in kept]
-    if any(is_twin(one, other) for one in kept for other in others) or _have_masks(kept, others):
-        return None
-    return dicom_set(root, sorted(instances))
-
-
-def _have_masks(instances: Sequence[Part], others: Sequence[Part]) -> bool:
-    """Whether label maps in pictures belong to instances one by one, so that these are read one by one too."""
-    masks = [part for part in others if part.role == "mask" and part.group.family == "picture"]
-    return any(all_pairs(mask, instances) for mask in masks)
-
-
 def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> Inspection:
+    if instances.alone is not None:
+        return _of_segmentations(found, instances, instances.alone, tables)
     names = dict(enumerate(instances.structures, start=1))
     evidence = [*instances.evidence]
     if names:
@@ -188,9 +173,19 @@ def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> In
     return replace(found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=unknown)
 
 
+def _of_segmentations(found: Inspection, instances: DicomSet, alone: Alone, tables: list[Table]) -> Inspection:
+    """Of segmentations without images: what reports mark lies in images that are not there."""
+    rule = class_rules.from_tables([instances.subjects, tuple(stem(path.rpartition("/")[2]) for path in instances.paths)], tables)
+    evidence = (*instances.evidence, *alone.evidence, *([rule.evidence] if rule is not None else ()))
+    unknown = (*instances.unknown, *alone.unknown, *(rule.unknown if rule is not None else ()))
+    return replace(found, labels=dict(alone.labels), classes=rule, evidence=evidence, unknown=unknown)
+
+
 def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evidence | Unknown:
     if found.dicom is None:
         return modality(parts, texts)
+    if found.dicom.alone is not None:
+        return found.dicom.alone.modality or modality([replace(part, peeks=()) for part in parts], texts)
     first, *others = found.dicom.modalities
     return Evidence("modality", first, 0.6 if others else 0.95, f"Modality in DICOM headers: {', '.join(found.dicom.modalities)}")
 
@@ -325,7 +320,7 @@ def _offered(found: Inspection) -> tuple[Candidate, ...]:
     """What a person may choose instead of what the draft says, or where it says nothing."""
     if _is_unlabelled(found) and found.classes is None:
         return class_candidates(_image_paths(found), found.dicom)
-    whole = as_volumes(found.dicom, found.labels) if found.dicom is not None else None
+    whole = as_volumes(found.dicom, found.labels) if found.dicom is not None and found.dicom.alone is None else None
     return (whole,) if whole is not None else ()
 
 
@@ -350,10 +345,7 @@ def _task(found: Inspection) -> Evidence | Unknown:
         return found.told.task
     boxes = found.objects is not None
     if found.dicom is not None:
-        few = found.dicom.outlined and found.dicom.share < _FEW
-        if few and not boxes and found.classes is None:
-            return Unknown("task", f"{found.dicom.share:.0%} of the patients have outlines, and nothing else tells a task")
-        return task(masks=found.dicom.outlined and not few, boxes=boxes, classes=found.classes)
+        return _task_of(found.dicom, found, boxes=boxes)
     if found.plan is None:
         return task(masks=False, boxes=boxes, classes=found.classes)
     own = any(source.part is not found.plan.reference for source in found.plan.labels)
@@ -362,6 +354,15 @@ def _task(found: Inspection) -> Evidence | Unknown:
     loose = [path for path in maps if path not in found.plan.claimed]
     classes, n_images = found.classes or found.rival, sum(len(part.group.paths) for part in _images(found))
     return task(masks=masks, boxes=boxes, classes=classes, share=found.plan.share, loose=loose, n_images=n_images)
+
+
+def _task_of(instances: DicomSet, found: Inspection, *, boxes: bool) -> Evidence | Unknown:
+    if instances.alone is not None and not instances.alone.labels:
+        return Unknown("task", "there are segmentations alone, whose numbers do not say which structures they are")
+    few = instances.outlined and instances.share < _FEW
+    if few and not boxes and found.classes is None:
+        return Unknown("task", f"{instances.share:.0%} of the patients have outlines, and nothing else tells a task")
+    return task(masks=instances.outlined and not few, boxes=boxes, classes=found.classes)
 
 
 def _subjects(found: Inspection) -> tuple[str, ...]:

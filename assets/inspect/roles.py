@@ -121,6 +121,11 @@ def readable(part: Part, opener: Opener) -> list[Part]:
     return [replace(part, group=kept), *(Part(shares[name], "other") for name in sorted(spoiled))]
 
 
+def without_objects(parts: Sequence[Part]) -> list[Part]:
+    """The parts, where DICOM objects were found to be no images: structure sets, reports and the like."""
+    return [replace(part, role="other", peeks=()) if part.group.family == "dicom" else part for part in parts]
+
+
 def _as_mask(part: Part, read: Sequence[Peek]) -> Part:
     """What is called a label map, once it has been seen whether it can be one."""
     first = part.group.paths[0]
