@@ -111,8 +111,8 @@ def dicom_set(root: Path, paths: Sequence[str], *, others: bool = False) -> Dico
     drawn = [] if images else [one for one in seen if one.drawn is not None]
     if not images and (not drawn or others):
         return Unknown("layout", only_objects(Counter(one.kind for one in seen))) if seen and not drawn else None
-    troubles = list(unreadable(root, [one.path for one in drawn])) if drawn else []
-    if troubles and len(troubles) == len({drawn[0].path, drawn[-1].path}):
+    troubles, hopeless = unreadable(root, [one.path for one in drawn]) if drawn else ([], False)
+    if hopeless:
         return Unknown("layout", f"there are segmentations without images, and these cannot be read as label maps: {troubles[0]}")
     found = _laid_out(paths, seen, images or drawn)
     return found if images else _standing_alone(found, drawn, troubles)

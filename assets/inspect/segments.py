@@ -62,6 +62,7 @@ class Drawn:
         segments: Its segments.
         apart: Whether it has one, or says that no two share a voxel.
         on: UIDs of the kinds of images that it refers to.
+        shares: Whether it stores how much of a voxel is inside.
     """
 
     path: str
@@ -69,6 +70,7 @@ class Drawn:
     segments: tuple[Segment, ...]
     apart: bool
     on: frozenset[str] = frozenset()
+    shares: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +105,13 @@ def drawn_in(path: str, patient: str, elements: Elements) -> Drawn:
         code = item.item("SegmentedPropertyTypeCodeSequence")
         told = "" if code is None else f"{code.text('CodingSchemeDesignator')} {code.text('CodeValue')}".strip()
         found.append(Segment(number, item.text("SegmentLabel").strip(), told))
-    apart = len(found) < 2 or elements.text("SegmentsOverlap") == "NO" or elements.text("SegmentationType") == "LABELMAP"
+    stored = elements.text("SegmentationType")
+    apart = len(found) < 2 or elements.text("SegmentsOverlap") == "NO" or stored == "LABELMAP"
     series = elements.items("ReferencedSeriesSequence")
     images = [image for one in series for image in one.items("ReferencedInstanceSequence")[:1]]
     images += elements.items("SourceImageSequence")[:1]
-    return Drawn(path, patient, tuple(found), apart, frozenset(image.text("ReferencedSOPClassUID") for image in images))
+    on = frozenset(image.text("ReferencedSOPClassUID") for image in images)
+    return Drawn(path, patient, tuple(found), apart, on, stored == "FRACTIONAL")
 
 
 def as_label_maps(drawn: Sequence[Drawn]) -> Alone:
@@ -118,11 +122,7 @@ def as_label_maps(drawn: Sequence[Drawn]) -> Alone:
     """
     drawn_on = _modality(drawn)
     name, sure, seen = _one_structure(drawn)
-    several = [one.path for one in drawn if not one.apart]
-    doubts = []
-    if several:
-        why = "do not say that no two segments share a voxel; where some do, reading them as label maps is refused"
-        doubts.append(Unknown("labels", f"{len(several)} of {len(drawn)} segmentations, such as {several[0]}, {why}"))
+    doubts = list(_refused(drawn))
     if name:
         answer = Evidence("labels", name, sure, seen)
         return Alone({1: name}, binary=True, modality=drawn_on, evidence=(answer,), unknown=tuple(doubts))
@@ -138,6 +138,17 @@ def as_label_maps(drawn: Sequence[Drawn]) -> Alone:
     answer = Evidence("labels", f"{len(said)} names", 0.8, f"numbers and names of segments, the same in {len(drawn)} headers")
     told = (answer,) if len(nameless) < len(found) else ()
     return Alone(said, modality=drawn_on, evidence=told, unknown=tuple(doubts))
+
+
+def _refused(drawn: Sequence[Drawn]) -> Iterator[Unknown]:
+    """What may be no label map, as far as headers tell."""
+    for paths, why in (
+        ([one.path for one in drawn if not one.apart], "do not say that no two segments share a voxel; where some do"),
+        ([one.path for one in drawn if one.shares], "store shares of voxels; where these are neither 0 nor 1"),
+    ):
+        if paths:
+            seen = f"{len(paths)} of {len(drawn)} segmentations, such as {paths[0]}, {why}"
+            yield Unknown("labels", f"{seen}, reading them as label maps is refused")
 
 
 def _modality(drawn: Sequence[Drawn]) -> Evidence | None:
@@ -175,16 +186,18 @@ def _numbered(drawn: Sequence[Drawn]) -> dict[int, str] | Unknown:
     for one in drawn:
         for segment in one.segments:
             if segment.number is None:
-                return Unknown("labels", f"a segment of {one.path} has no number")
+                return Unknown("layout.labels", f"a segment of {one.path} has no number")
             before, where = numbers.setdefault(segment.number, (segment.name, one.path))
             other = names.setdefault(_plain(segment.name), segment.number) if segment.name else segment.number
             if _plain(before) != _plain(segment.name) or other != segment.number:
                 said = f"segment {segment.number} is called {before!r} in {where} and {segment.name!r} in {one.path}"
                 if _plain(before) == _plain(segment.name):
                     said = f"{segment.name!r} is segment {other} and segment {segment.number}, such as in {one.path}"
-                return Unknown("labels", f"{said}; read by path, a segmentation is its segments' numbers, which say no structure")
+                return Unknown(
+                    "layout.labels", f"{said}; read by path, a segmentation is its segments' numbers, which say no structure"
+                )
     if not numbers:
-        return Unknown("labels", f"{drawn[0].path} and others describe no segment")
+        return Unknown("layout.labels", f"{drawn[0].path} and others describe no segment")
     return {number: name for number, (name, _) in sorted(numbers.items())}
 
 
@@ -211,21 +224,24 @@ def _plain(name: str) -> str:
     return " ".join(word for word in re.split(r"[\W_]+", name.casefold()) if word)
 
 
-def unreadable(root: Path, paths: Sequence[str]) -> Iterator[str]:
-    """Why the first or the last of some segmentations cannot be read as a label map; nothing of those that can.
+def unreadable(root: Path, paths: Sequence[str]) -> tuple[list[str], bool]:
+    """Why the first, the middle and the last of some segmentations cannot be read as label maps, and whether none of them can.
 
     Args:
         root: The folder.
         paths: Segmentations below it.
     """
-    for path in dict.fromkeys((paths[0], paths[-1])):
+    some = list(dict.fromkeys((paths[0], paths[len(paths) // 2], paths[-1])))
+    troubles = []
+    for path in some:
         try:
             image = open_image(root / path, name=path, options=ReadOptions())
             if math.prod(image.shape) <= MOST_VOXELS:
                 for _ in image.slabs([(0, image.shape[image.slab_axis])]):
                     pass
         except BadInputError as error:
-            yield str(error)
+            troubles.append(str(error))
+    return troubles, len(troubles) == len(some)
 
 
 def only_objects(kinds: Mapping[str, int]) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pydicom
 import pytest
 from pydicom import Dataset
 
 from assets.inspect import Inspection, inspect_folder
-from assets.inspect.draft import as_mapping, as_spec
+from assets.inspect.draft import as_mapping, as_spec, as_yaml
 from assets.inspect.segments import Drawn, Segment, as_label_maps
 from resources.layout import Layout
 from tests.data_makers.dicom_files import Instance, report, segmentation, slice_of, structure_set, write_dicom
@@ -105,7 +106,8 @@ def test_a_number_that_is_another_structure_in_another_file_says_none(tmp_path: 
     found, spec, tree = drafted(tmp_path)
     assert (found.said("task"), spec.labels, spec.layout.labels) == ("", {}, {})
     assert len(images(tree)) == 3
-    assert "segment 1 is called 'Liver' in Q-11/study/drawn/1-1.dcm and 'Spleen' in Q-12" in why(found, "labels")
+    assert "segment 1 is called 'Liver' in Q-11/study/drawn/1-1.dcm and 'Spleen' in Q-12" in why(found, "layout.labels")
+    assert "# unknown: layout.labels: segment 1 is called" in as_yaml(found, "draft")
     assert "numbers do not say which structures" in why(found, "task")
     assert not found.candidates
 
@@ -117,6 +119,31 @@ def test_segments_that_share_voxels_cannot_be_read(tmp_path: Path) -> None:
     assert "cannot be read as label maps: " in why(found, "layout")
     assert "layout" not in as_mapping(found, "draft")
     assert not found.said("task")
+
+
+def test_one_that_is_damaged_is_told_and_the_others_are_drafted(tmp_path: Path) -> None:
+    for person in PEOPLE:
+        folder(tmp_path, person, {"drawn": drawn(person, ["Liver"])})
+    damaged = pydicom.dcmread(tmp_path / "Q-12/study/drawn/1-1.dcm")
+    damaged.NumberOfFrames = 2
+    damaged.save_as(tmp_path / "Q-12/study/drawn/1-1.dcm")
+    found, spec, _ = drafted(tmp_path)
+    assert "Q-12/study/drawn/1-1.dcm" in why(found, "layout")
+    assert spec.layout.labels["mask"].nonzero_is == 1
+
+
+def test_shares_of_voxels_are_a_doubt_as_they_may_be_no_label_maps(tmp_path: Path) -> None:
+    for n, person in enumerate(PEOPLE):
+        ds = drawn(person, ["Liver"])
+        if n == 1:
+            inside = np.unpackbits(np.frombuffer(ds.PixelData, np.uint8), bitorder="little")[: 9 * 16]
+            ds.SegmentationType, ds.SegmentationFractionalType, ds.MaximumFractionalValue = "FRACTIONAL", "PROBABILITY", 4
+            ds.BitsAllocated = ds.BitsStored = 8
+            ds.HighBit, ds.PixelData = 7, (4 * inside).tobytes()
+        folder(tmp_path, person, {"drawn": ds})
+    found, _, _ = drafted(tmp_path)
+    assert "1 of 3 segmentations, such as Q-12/study/drawn/1-1.dcm, store shares" in why(found, "labels")
+    assert not why(found, "layout")
 
 
 @pytest.mark.parametrize("alone", ["RTSTRUCT", "SR"])
