@@ -150,7 +150,8 @@ def _path(source: Source) -> Any:
 def _labels(source: Source, planned: Plan) -> Any:
     text = _path(source)
     if source.part.role == "structures":
-        return {"masks": text, "overlap": "lower id wins", "absent": "empty"}
+        level = {"at_least": source.at_least} if source.at_least is not None else {}
+        return {"masks": text, "overlap": "lower id wins", "absent": "empty", **level}
     more = _in_container(source)
     if source.at_least is not None:
         more["at_least"] = source.at_least

@@ -277,10 +277,10 @@ def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict
     if first.channels:
         ids, seen = tuple(range(1, first.channels + 1)), f"channels of the array {first.key!r}"
     elif first.at_least is not None:
-        ids, seen = (1,), f"values from 0 to 1 of {first.part.group.paths[0]}; the level is a guess"
+        ids, seen = (1,), f"values of {first.part.group.paths[0]} from {first.at_least:g} on; the level is a guess"
     elif any(peek.numbered for source in planned.labels for part, _ in source.parts for peek in part.peeks):
         ids, planned = (1,), replace(planned, binary=True)
-        seen = f"{first.part.group.paths[0]} numbers objects of one kind, as far as is seen"
+        seen = f"numbers of objects in {first.part.group.paths[0]}, which are taken for one structure"
     elif len(ids) == 1:
         ids, planned = (1,), replace(planned, binary=True)
     elif first.part.group.family == "picture" and (levels := label_rules.grey_levels(ids)):

@@ -30,6 +30,9 @@ _PATCHED, _LARGEST = 0.5, 0.3
 """Of numbered objects: the least share of neighbours, one of them not 0, that are equal, which is far less in photographs; and
 the greatest share of one object, which is less than that of white in a mask that was packed as a photograph."""
 
+NEAR_ENDS, _ENDS, _FEWEST_GREYS = 0.97, (64, 192), 8
+"""Of a blurred mask: the least share of pixels that are below the first or from the second on, and how many values it has."""
+
 ROUNDING = 8
 """Films are stored as brightness and two differences of colours, which are rounded: grey comes back as three colours that differ
 by less than so many of 255."""
@@ -54,6 +57,7 @@ class Peek:
         lies: Whether it says how it lies in the patient, where its format has a place for that.
         grey: Whether a film in colours was seen to show one grey in all of them.
         numbered: Whether many whole numbers from 0 lie in patches of one number each, as numbered cells do.
+        blurred: Whether it is black and white but for values near these, as masks are that were packed as photographs.
     """
 
     format: str = ""
@@ -70,6 +74,7 @@ class Peek:
     lies: bool = True
     grey: bool = False
     numbered: bool = False
+    blurred: bool = False
 
     @property
     def is_film_in_colours(self) -> bool:
@@ -197,7 +202,8 @@ def _with_values(peek: Peek, image: RawImage) -> Peek:
     found: set[float] = set()
     few, low, high = True, math.inf, -math.inf
     patches: list[bool] = []
-    grey, first = peek.is_film_in_colours, None
+    near, count = 0, 0
+    grey, first = not peek.patient and peek.channels > 1, None
     for slab in image.slabs([(0, image.shape[image.slab_axis])]):
         voxels = np.asarray(slab.voxels)
         low, high = min(low, float(voxels.min())), max(high, float(voxels.max()))
@@ -206,13 +212,19 @@ def _with_values(peek: Peek, image: RawImage) -> Peek:
             few = len(found) <= MOST_VALUES
         if not few and not peek.patient and peek.channels == 1 and len(patches) < _MOST_SLABS and voxels.any():
             patches.append(_in_patches(voxels))
+        near += int(np.count_nonzero((voxels < _ENDS[0]) | (voxels >= _ENDS[1])))
+        count += voxels.size
         if grey:
             first = voxels.astype(np.int64) if first is None else first
             grey = bool(np.abs(voxels - first).max() < ROUNDING)
     whole = few and all(float(value).is_integer() and value >= 0 for value in found)
     values = tuple(sorted(int(value) for value in found)) if whole else None
     numbered = bool(patches) and low == 0 and all(patches) and np.issubdtype(image.dtype, np.integer)
-    return replace(peek, values=values, low=low, high=high, grey=grey, numbered=numbered)
+    one_grey = image.dtype == np.uint8 and not peek.patient and (peek.channels == 1 or grey)
+    two_ends = low < _ENDS[0] and high >= _ENDS[1] and near >= NEAR_ENDS * count
+    blurred = one_grey and two_ends and (not few or len(found) > _FEWEST_GREYS)
+    grey, numbered = grey and peek.is_film_in_colours, numbered and not blurred
+    return replace(peek, values=values, low=low, high=high, grey=grey, numbered=numbered, blurred=blurred)
 
 
 def _in_patches(voxels: npt.NDArray[np.generic]) -> bool:

@@ -232,14 +232,15 @@ def _with_masks(pair: Pair) -> Part:
 
 def _label_sources(pair: Pair, reference: Part, fields: Mapping[str, list[int]]) -> list[Source]:
     mask = pair.mask
+    level = 0.5 if any(peek.is_probability or peek.is_share for peek in mask.peeks) else None
+    level = 128 if any(peek.blurred for peek in mask.peeks) else level
     back = {pair.image.group.variables[ours].at[0]: theirs for theirs, ours in pair.shared.items()}
     ats = {name: [reference.group.variables[n].at[0] for n in numbers] for name, numbers in fields.items()}
     own = {name: [back[at] for at in positions if at in back] for name, positions in ats.items()}
     if mask.role == "structures":
         label = next(n for n, v in enumerate(mask.group.variables) if mask.label_at in v.at)
         where = stretches(mask.group, {**own, "label": [label]})
-        return [Source("structures", mask, tuple(where))] if where and not extra(pair) else []
+        return [Source("structures", mask, tuple(where), at_least=level)] if where and not extra(pair) else []
     sources = split_series(mask, own)
     names = ["mask"] if len(sources) == 1 else [f"mask_{plain(source.part.name)}" for source in sources]
-    level = 0.5 if any(peek.is_probability or peek.is_share for peek in mask.peeks) else None
     return [replace(source, name=name, at_least=level) for source, name in zip(sources, names, strict=True)]

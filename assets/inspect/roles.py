@@ -129,6 +129,9 @@ def without_objects(parts: Sequence[Part]) -> list[Part]:
 def _as_mask(part: Part, read: Sequence[Peek]) -> Part:
     """What is called a label map, once it has been seen whether it can be one."""
     first = part.group.paths[0]
+    if any(peek.blurred for peek in read) and all(peek.blurred or peek.values is not None for peek in read):
+        seen = f"names say so, and {first} is black and white but for values near these, as of a mask packed as a photograph"
+        return replace(part, evidence=(Evidence("role", part.role, 0.8, seen),))
     if any(peek.is_mask for peek in read) or all(peek.values is not None and len(peek.values) < 2 for peek in read):
         shown = next((peek.values for peek in read if peek.is_mask), (0,))
         seen = f"names say so, and {first} holds few whole numbers: {_few(shown or ())}"

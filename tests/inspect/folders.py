@@ -32,10 +32,10 @@ def volume(path: Path, *, ids: tuple[int, ...] = (), low: int = 0, scale: float 
     nib.save(image, path)
 
 
-def picture(path: Path, *, mask: bool = False, seed: int = 3) -> None:
+def picture(path: Path, *, mask: bool = False, seed: int = 3, rows: int = 9, columns: int = 8) -> None:
     """A grey picture; one of 0 and 255 for a mask."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    pixels = np.random.default_rng(seed).integers(0, 255, (9, 8)).astype(np.uint8)
+    pixels = np.random.default_rng(seed).integers(0, 255, (rows, columns)).astype(np.uint8)
     Image.fromarray(np.where(pixels > 100, 255, 0).astype(np.uint8) if mask else pixels).save(path)
 
 

@@ -14,11 +14,11 @@ import tifffile
 from PIL import Image
 
 from assets.inspect import inspect_folder
-from assets.inspect.draft import as_spec
 from assets.inspect.grouping import gathered
 from assets.inspect.labels import grey_levels
 from assets.inspect.roles import by_name
 from assets.inspect.stems import by_stem
+from tests.datasets.built import build
 from tests.inspect.folders import drafted, images, instance, pairs, picture, volume
 
 
@@ -263,15 +263,26 @@ def test_numbered_objects_are_label_maps_of_one_structure(tmp_path: Path) -> Non
     assert len(pairs(spec, tree)) == 3
 
 
-def test_masks_packed_as_photographs_number_no_objects(tmp_path: Path) -> None:
-    """White and black with the ripples that JPEG makes: not 0 is not inside."""
+@pytest.mark.parametrize(("quality", "mode"), [(40, "L"), (75, "L"), (95, "L"), (60, "RGB")])
+def test_masks_packed_as_photographs_are_cut_in_the_middle(quality: int, mode: str, tmp_path: Path) -> None:
+    """White and black with the ripples that JPEG makes: not 0 is not inside, and no ripple is a structure."""
     rows, columns = np.indices((64, 80))
+    root = tmp_path / "raw" / "draft"
     for number in range(3):
         inside = (rows - 30) ** 2 + (columns - 40) ** 2 < (15 + number) ** 2
-        picture(tmp_path / f"images/s{number}.png", seed=number)
-        (tmp_path / "masks").mkdir(exist_ok=True)
-        Image.fromarray(np.where(inside, 255, 0).astype(np.uint8)).save(tmp_path / f"masks/s{number}.jpg", quality=40)
-    assert all(label.nonzero_is is None for label in as_spec(inspect_folder(tmp_path), "draft").layout.labels.values())
+        picture(root / f"images/s{number}.png", seed=number, rows=64, columns=80)
+        (root / "masks").mkdir(exist_ok=True)
+        mask = Image.fromarray(np.where(inside, 255, 0).astype(np.uint8)).convert(mode)
+        mask.save(root / f"masks/s{number}.jpg", quality=quality)
+    found, spec, tree = drafted(root)
+    assert (found.said("task"), found.labels, len(pairs(spec, tree))) == ("segmentation", {1: "label 1"}, 3)
+    assert [source.at_least for source in spec.layout.labels.values()] == [128]
+    built = build(spec, tmp_path)
+    for number in range(3):
+        (row,) = built.rows("volumes", str(number)).filter(kind="labels").to_dicts()
+        assert row["label_voxels"][0] == pytest.approx(
+            int(((rows - 30) ** 2 + (columns - 40) ** 2 < (15 + number) ** 2).sum()), rel=0.02
+        )
 
 
 def test_photographs_that_are_called_masks_are_none(tmp_path: Path) -> None:
