@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from assets.inspect.values import Values
 from assets.raw.rows import row_of
 from resources.findings import BadInputError, Code
 from resources.readers.arrays import ArrayInfo
@@ -18,24 +18,10 @@ from resources.readers.image import RawImage
 from resources.readers.registry import companions, list_arrays, open_image
 from resources.readers.source import ReadOptions, examine
 
-MOST_FILES, MOST_VOXELS, MOST_VALUES = 60, 1 << 25, 64
-
-_MOST_SLABS = 8
-"""Slabs in which numbered objects are looked for."""
+MOST_FILES, MOST_VOXELS = 60, 1 << 25
 
 LONGEST_FILM = 16 << 20
 """Bytes of a film that is decoded to see its colours."""
-
-_PATCHED, _LARGEST = 0.5, 0.3
-"""Of numbered objects: the least share of neighbours, one of them not 0, that are equal, which is far less in photographs; and
-the greatest share of one object, which is less than that of white in a mask that was packed as a photograph."""
-
-NEAR_ENDS, _ENDS, _FEWEST_GREYS = 0.97, (64, 192), 8
-"""Of a blurred mask: the least share of pixels that are below the first or from the second on, and how many values it has."""
-
-ROUNDING = 8
-"""Films are stored as brightness and two differences of colours, which are rounded: grey comes back as three colours that differ
-by less than so many of 255."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,39 +184,13 @@ def _image(image: RawImage, arrays: tuple[ArrayInfo, ...]) -> Peek:
 
 
 def _with_values(peek: Peek, image: RawImage) -> Peek:
-    """With few whole numbers or None, the least and the greatest, and whether the colours of a film are one grey."""
-    found: set[float] = set()
-    few, low, high = True, math.inf, -math.inf
-    patches: list[bool] = []
-    near, count = 0, 0
-    grey, first = not peek.patient and peek.channels > 1, None
+    """With few whole numbers or None, the least and the greatest, and what else the values look like."""
+    seen = Values(in_picture=not peek.patient, n_channels=peek.channels)
     for slab in image.slabs([(0, image.shape[image.slab_axis])]):
-        voxels = np.asarray(slab.voxels)
-        low, high = min(low, float(voxels.min())), max(high, float(voxels.max()))
-        if few:
-            found |= set(np.unique(voxels).tolist())
-            few = len(found) <= MOST_VALUES
-        if not few and not peek.patient and peek.channels == 1 and len(patches) < _MOST_SLABS and voxels.any():
-            patches.append(_in_patches(voxels))
-        near += int(np.count_nonzero((voxels < _ENDS[0]) | (voxels >= _ENDS[1])))
-        count += voxels.size
-        if grey:
-            first = voxels.astype(np.int64) if first is None else first
-            grey = bool(np.abs(voxels - first).max() < ROUNDING)
-    whole = few and all(float(value).is_integer() and value >= 0 for value in found)
-    values = tuple(sorted(int(value) for value in found)) if whole else None
-    numbered = bool(patches) and low == 0 and all(patches) and np.issubdtype(image.dtype, np.integer)
-    one_grey = image.dtype == np.uint8 and not peek.patient and (peek.channels == 1 or grey)
-    two_ends = low < _ENDS[0] and high >= _ENDS[1] and near >= NEAR_ENDS * count
-    blurred = one_grey and two_ends and (not few or len(found) > _FEWEST_GREYS)
-    grey, numbered = grey and peek.is_film_in_colours, numbered and not blurred
-    return replace(peek, values=values, low=low, high=high, grey=grey, numbered=numbered, blurred=blurred)
-
-
-def _in_patches(voxels: npt.NDArray[np.generic]) -> bool:
-    """Whether numbers other than 0 lie in patches of one number each, none of which is much of the whole."""
-    one, following = voxels[:-1], voxels[1:]
-    apart = (one != 0) | (following != 0)
-    _, counts = np.unique(voxels[voxels != 0], return_counts=True)
-    patched = np.count_nonzero(apart & (one == following)) >= _PATCHED * np.count_nonzero(apart)
-    return bool(patched and counts.max() <= _LARGEST * counts.sum())
+        seen.add(np.asarray(slab.voxels))
+    blurred = image.dtype == np.uint8 and seen.are_near_ends
+    numbered = np.issubdtype(image.dtype, np.integer) and seen.are_patches and not blurred
+    grey = peek.is_film_in_colours and seen.one_grey
+    return replace(
+        peek, values=seen.whole, low=seen.low, high=seen.high, grey=grey, numbered=bool(numbered), blurred=bool(blurred)
+    )

@@ -1,0 +1,99 @@
+"""What the values of an image look like: few whole numbers, numbered objects, or a mask that was packed as a photograph."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_VALUES = 64
+
+_MOST_SLABS = 8
+"""Slabs in which numbered objects are looked for."""
+
+_PATCHED, _LARGEST = 0.5, 0.3
+"""Of numbered objects: the least share of neighbours, one of them not 0, that are equal, which is far less in photographs; and
+the greatest share of one object, which is less than that of white in a mask that was packed as a photograph."""
+
+_NEAR_ENDS, _ENDS, _FEWEST_GREYS = 0.97, (64, 192), 8
+"""Of a blurred mask: the least share of pixels that are below the first or from the second on, and how many values it has."""
+
+ROUNDING = 8
+"""Films are stored as brightness and two differences of colours, which are rounded: grey comes back as three colours that differ
+by less than so many of 255."""
+
+
+@dataclass
+class Values:
+    """The values of an image, slab by slab.
+
+    Attributes:
+        in_picture: Whether it lies in no patient.
+        n_channels: Its channels.
+        found: Its values, while they are few.
+        few: Whether they are.
+        low: The least.
+        high: The greatest.
+        one_grey: Whether all channels are equal but for rounding.
+        patches: Of the first slabs that hold anything, whether their numbers lie in patches.
+        near: How many values are near black or white.
+        count: How many there are.
+    """
+
+    in_picture: bool
+    n_channels: int
+    found: set[float] = field(default_factory=set)
+    few: bool = True
+    low: float = math.inf
+    high: float = -math.inf
+    one_grey: bool = True
+    patches: list[bool] = field(default_factory=list)
+    near: int = 0
+    count: int = 0
+    _first: npt.NDArray[np.int64] | None = None
+
+    def add(self, voxels: npt.NDArray[Any]) -> None:
+        """One slab of one channel."""
+        self.low, self.high = min(self.low, float(voxels.min())), max(self.high, float(voxels.max()))
+        if self.few:
+            self.found |= set(np.unique(voxels).tolist())
+            self.few = len(self.found) <= MOST_VALUES
+        if not self.in_picture:
+            return
+        if not self.few and self.n_channels == 1 and len(self.patches) < _MOST_SLABS and voxels.any():
+            self.patches.append(_in_patches(voxels))
+        self.near += int(np.count_nonzero((voxels < _ENDS[0]) | (voxels >= _ENDS[1])))
+        self.count += voxels.size
+        if self.n_channels > 1 and self.one_grey:
+            self._first = voxels.astype(np.int64) if self._first is None else self._first
+            self.one_grey = bool(np.abs(voxels - self._first).max() < ROUNDING)
+
+    @property
+    def whole(self) -> tuple[int, ...] | None:
+        """The values, where they are few whole numbers from 0."""
+        if not self.few or not all(float(value).is_integer() and value >= 0 for value in self.found):
+            return None
+        return tuple(sorted(int(value) for value in self.found))
+
+    @property
+    def are_patches(self) -> bool:
+        """Whether there are many numbers from 0, in patches of one each wherever it was looked."""
+        return bool(self.patches) and self.low == 0 and all(self.patches)
+
+    @property
+    def are_near_ends(self) -> bool:
+        """Whether bytes are near black and near white, and several of them, in one grey."""
+        two_ends = self.low < _ENDS[0] and self.high >= _ENDS[1] and self.near >= _NEAR_ENDS * self.count > 0
+        return two_ends and self.one_grey and (not self.few or len(self.found) > _FEWEST_GREYS)
+
+
+def _in_patches(voxels: npt.NDArray[Any]) -> bool:
+    """Whether numbers other than 0 lie in patches of one number each, none of which is much of the whole."""
+    one, following = voxels[:-1], voxels[1:]
+    apart = (one != 0) | (following != 0)
+    _, counts = np.unique(voxels[voxels != 0], return_counts=True)
+    patched = np.count_nonzero(apart & (one == following)) >= _PATCHED * np.count_nonzero(apart)
+    return bool(patched and counts.max() <= _LARGEST * counts.sum())
