@@ -54,19 +54,23 @@ def mds_npz_histopathology(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]
 
 
 def mds_brain_organoids(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """Three wells, two planes of focus of each, on two chips; the last has not been segmented in one."""
+    """Three wells, two planes of focus of each, on two chips; the last has not been segmented in one.
+
+    # unconfirmed: what segmentations are called, and the images before augmentation, which are not used; and that one is missing
+    """
     folder = raw_root / "data" / "Segmentation" / "Segmentation"
     scans: dict[str, list[MadePicture]] = {}
     for number, well in enumerate(["A2", "B3", "C10"][:n]):
         for place, name in enumerate(["Z=0_chip2_d27", "Z=10_chip_d20"]):
             file = f"{well}.vsi - DIC - {name}.tif"
-            image = folder / "BO-WAugmentation" / "img" / file
-            if (well, place) == ("C10", 1):
-                scans[well].append(photo(image, 7 * number + place, series="dic", scan=name, colours=1))
-                continue
-            seen = {"organoid": (folder / "BO-WAugmentation" / "seg" / file, disc(18, 22, (8.5, 10.2 + number), 4.3 + place), 1)}
-            scans.setdefault(well, []).append(masked(image, shades(18, 22, 7 * number + place), seen, series="dic", scan=name))
-    write_unread(folder / "BO-WAugmentation" / "img" / "Thumbs.db", folder / "BO-WoAugmentation" / "img" / "1.tif")
+            pixels, inside = shades(18, 22, 7 * number + place), disc(18, 22, (8.5, 10.2 + number), 4.3 + place)
+            if place == 0:
+                before = folder / "BO-WoAugmentation"
+                masked(before / "img" / file, pixels, {"organoid": (before / "seg" / file, inside, 1)})
+            image, seen = folder / "BO-WAugmentation" / "img" / file, folder / "BO-WAugmentation" / "seg" / file
+            segmented = {"organoid": (seen, inside, 1)} if (well, place) != ("C10", 1) else {}
+            scans.setdefault(well, []).append(masked(image, pixels, segmented, series="dic", scan=name))
+    write_unread(folder / "BO-WAugmentation" / "img" / "Thumbs.db")
     return _gathered(raw_root, scans)
 
 
@@ -155,23 +159,27 @@ def _fuse_my_cells(raw_root: Path, names: list[str]) -> dict[str, MadeSubject]:
 
 
 def mds_kidney_nori(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """Three specimens, two images of each in channels, as ImageJ writes them and as plain pages; one has no tubules drawn."""
+    """Three specimens, two images of each in channels; one image has no tubules drawn.
+
+    # unconfirmed: whether ImageJ wrote them (the first of each here) or they are plain pages (the second), that some have six
+    # channels, how many pages masks have, and what is on all but the first
+    """
     scans: dict[str, list[MadePicture]] = {}
     for number, specimen in enumerate(["S1", "S2", "S10"][:n]):
         for place in (1, 2):
             image = raw_root / "data" / f"Fused_{specimen}_{place}.tif"
-            channels = np.stack([shades(18, 22, 6 * number + place + 9 * k, dtype=np.uint16) * 90 for k in range(6 + place % 2)])
-            write_picture(
-                image, channels, **({"imagej": True, "metadata": {"axes": "CYX"}} if place == 1 else {"metadata": None})
-            )
-            tubules = np.zeros((18, 22), np.uint8)
+            how = {"imagej": True, "metadata": {"axes": "CYX"}} if place == 1 else {}
+            seed, count = 6 * number + place, 6 if specimen == "S2" else 7
+            channels = np.stack([shades(18, 22, seed + 9 * k, dtype=np.uint16) * 90 for k in range(count)])
+            write_picture(image, channels, **how)
+            tubules, others = np.zeros((2, 18, 22), np.uint8)
             for n_th, centre in enumerate([(5.0, 5.5), (5.2, 15.0 + number), (13.0, 10.0)], start=1):
                 tubules[disc(18, 22, centre, 2.6)] = n_th + 40 * (place - 1)
+                others[disc(18, 22, centre, 1.1)] = n_th
             labels: dict[str, tuple[Path, ...]] = {}
             if (specimen, place) != ("S10", 2):
                 labels["tubules"] = (image.with_name(f"Fused_{specimen}_{place}_Mask.tif"),)
-                pages = [tubules, np.zeros_like(tubules)] if place == 1 else [tubules]
-                write_picture(labels["tubules"][0], np.stack(pages), metadata=None)
+                write_picture(labels["tubules"][0], np.stack([tubules, others]), **how)
             inside = as_stored((tubules > 0).astype(np.uint8)) if labels else None
             scans.setdefault(specimen, []).append(
                 MadePicture({"nori": image}, {"nori": as_stored(channels[2])}, labels, inside, scan=str(place))

@@ -11,7 +11,8 @@ import tifffile
 from assets.people import people
 from resources.findings import Code
 from tests.datasets.built import CATALOG, make
-from tests.datasets.mds import check
+from tests.datasets.mds import check, pictures
+from tests.mds.made import decoded, publish
 
 SLUGS = [
     "mds_microscopy_demo", "mds_npz_histopathology", "mds_brain_organoids", "mds_breast_cancer_cells", "mds_sipakmed",
@@ -57,6 +58,33 @@ def test_files_that_no_pattern_knows_are_told(tmp_path: Path) -> None:
     beside.write_bytes(b"the outlines, perhaps")
     (found,) = miniature.tree().findings
     assert (found.code, found.file) == (Code.UNCLAIMED_FILE, miniature.path(beside))
+
+
+def test_images_before_augmentation_are_left_with_a_reason(tmp_path: Path) -> None:
+    miniature = make("mds_brain_organoids", tmp_path)
+    left = {file.path: file for file in miniature.tree().files if "/BO-WoAugmentation/" in file.path}
+    assert {path.split("/")[4] for path in left} == {"img", "seg"}
+    assert {(file.state, "by augmentation" in file.reason) for file in left.values()} == {("ignored", True)}
+
+
+@pytest.mark.parametrize("slug", ["mds_kidney_nori", "mds_brain_organoids"])
+def test_records_have_masks_where_these_are_and_no_file_of_them_is_named(slug: str, tmp_path: Path) -> None:
+    miniature = make(slug, tmp_path)
+    records = publish(miniature.spec, tmp_path)
+    scans = {miniature.path(next(iter(scan.series.values()))): scan for _, scan in pictures(miniature.made)}
+    for index, source in enumerate(sorted(scans, key=lambda path: path.split("/"))):
+        record = records.record(index)
+        extra, block = record["context"]["sample"]["extra"], record["tasks"]["segmentation"]
+        assert extra["source_file"] == source
+        assert not {"label_file", "mask_file", "seg_file"} & extra.keys()
+        assert block["classes"] == {"0": "segmentation"}
+        drawn = [decoded(annotation) for annotation in block.get("coco_2d", {}).get("annotations", [])]
+        mask = scans[source].mask
+        assert len(drawn) == (mask is not None)
+        if mask is not None:
+            np.testing.assert_array_equal(drawn[0], mask[:, :, 0].T == 1)
+    assert len(scans) == len(list((records.folder / "standardized_annotations").glob("*.json"))) == 6
+    assert sum(scan.mask is None for scan in scans.values()) == 1
 
 
 def test_tubules_are_those_of_the_first_page_and_the_image_is_lipid(tmp_path: Path) -> None:
