@@ -28,6 +28,7 @@ from assets.inspect.modality import modality, texts_of
 from assets.inspect.named_folders import with_named_folders
 from assets.inspect.official import told_of_parts
 from assets.inspect.outlined import as_volumes
+from assets.inspect.pages import other_pages
 from assets.inspect.patterns import read
 from assets.inspect.peek import Opener
 from assets.inspect.plan import Plan, plan
@@ -192,7 +193,8 @@ def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evi
 
 def _merged(groups: Sequence[Group]) -> list[Part]:
     parts = merging.structures(by_stem([by_name(group) for group in groups]))
-    parts = merging.class_words(merging.class_words(merging.class_folders(parts)), "mask")
+    parts = merging.class_folders(parts)
+    parts = merging.class_words(merging.class_words(parts), "mask")
     parts = merging.class_words(parts, "table")
     parts = roots(merging.free_names(parts))
     return sorted(parts, key=lambda part: (-len(part.group.paths), part.group.paths))
@@ -381,4 +383,5 @@ def _images(found: Inspection) -> list[Part]:
 def _dimension(found: Inspection) -> Evidence | Unknown:
     """Of the images of the draft; where there are none, why those that names suggest are none."""
     unread = [part for part in found.parts if part.role == "other" and part.peeks]
-    return dimension(_images(found) or unread, instances=found.dicom is not None)
+    pages = other_pages(found.plan) if found.plan is not None else ""
+    return dimension(_images(found) or unread, instances=found.dicom is not None, pages=pages)

@@ -25,6 +25,7 @@ from assets.inspect.layout import (
     with_names,
     with_split,
 )
+from assets.inspect.pages import other_pages
 from assets.inspect.pairing import Pair, all_pairs
 from assets.inspect.patterns import stretches
 from assets.inspect.peek import Opener, Peek
@@ -62,21 +63,9 @@ def _with_doubts(planned: Plan, parts: Sequence[Part]) -> Plan:
         doubts.append(
             Unknown("layout", f"{held.group.paths[0]} holds several arrays; `key` must say which is meant{_choice(held)}")
         )
-    return replace(planned, unknown=(*planned.unknown, *doubts, *_pages(planned), *_left_out(planned.claimed, parts)))
-
-
-def _pages(planned: Plan) -> Iterator[Unknown]:
-    """Pictures of several pages whose label maps have others, so that they are on no common grid as they are."""
-    images = [part for source in planned.series for part, _ in source.parts if part.group.family == "picture"]
-    masks = [source.part for source in planned.labels if source.part.group.family == "picture" and not source.key]
-    if not images or not masks:
-        return
-    first = [part.group.paths[0] for part in (images[0], masks[0])]
-    pages = [{peek.shape[2] for peek in part.peeks if peek.shape} for part in (images[0], masks[0])]
-    if pages[0] != pages[1] and max(pages[0] | pages[1]) > 1:
-        many = [" or ".join(map(str, sorted(found))) for found in pages]
-        seen = f"{first[0]} and others have {many[0]} page(s), label maps such as {first[1]} {many[1]}"
-        yield Unknown("layout", f"{seen}; `axes`, `channel` and `plane` must say which are meant")
+    if seen := other_pages(planned):
+        doubts.append(Unknown("layout", f"{seen}; `axes`, `channel` and `plane` must say which are meant"))
+    return replace(planned, unknown=(*planned.unknown, *doubts, *_left_out(planned.claimed, parts)))
 
 
 def _choice(part: Part) -> str:

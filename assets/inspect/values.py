@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 MOST_VALUES = 64
 
+COLOURS = (3, 4)
+"""Numbers of channels that are colours, perhaps with an opacity."""
+
 _MOST_SLABS = 8
 """Slabs in which numbered objects are looked for."""
 
@@ -63,7 +66,7 @@ class Values:
             self.few = len(self.found) <= MOST_VALUES
         if not self.in_picture:
             return
-        if not self.few and self.n_channels == 1 and len(self.patches) < _MOST_SLABS and voxels.any():
+        if not self.few and self.n_channels not in COLOURS and len(self.patches) < _MOST_SLABS and voxels.any():
             self.patches.append(_in_patches(voxels))
         self.near += int(np.count_nonzero((voxels < _ENDS[0]) | (voxels >= _ENDS[1])))
         self.count += voxels.size

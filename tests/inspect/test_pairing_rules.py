@@ -5,12 +5,10 @@ from __future__ import annotations
 import io
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-import tifffile
 from PIL import Image
 
 from assets.inspect import inspect_folder
@@ -238,31 +236,6 @@ def test_label_maps_of_other_names_in_a_folder_of_their_own_belong_to_no_image(t
     assert inspect_folder(tmp_path).said("task") == ""
 
 
-def pages(path: Path, stack: np.ndarray[Any, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    tifffile.imwrite(path, stack, photometric="minisblack", metadata=None)
-
-
-def cells(count: int) -> np.ndarray[Any, Any]:
-    """Squares of 4 x 4 with the numbers from 1, on a ground of 0."""
-    side = int(np.ceil(np.sqrt(count)))
-    numbers = np.zeros((side, side), np.uint16)
-    numbers.flat[:count] = np.arange(1, count + 1)
-    return np.kron(np.pad(numbers, 1), np.pad(np.ones((4, 4), np.uint16), ((0, 1), (0, 2))))
-
-
-def test_numbered_objects_are_label_maps_of_one_structure(tmp_path: Path) -> None:
-    noise = np.random.default_rng(3)
-    for number, count in enumerate((90, 7, 140)):
-        drawn = cells(count)
-        pages(tmp_path / f"s{number}.tif", noise.integers(0, 900, drawn.shape).astype(np.uint16))
-        pages(tmp_path / f"s{number}_Mask.tif", drawn)
-    found, spec, tree = drafted(tmp_path)
-    assert (found.said("task"), found.labels) == ("segmentation", {1: "label 1"})
-    assert [source.nonzero_is for source in spec.layout.labels.values()] == [1]
-    assert len(pairs(spec, tree)) == 3
-
-
 @pytest.mark.parametrize(("quality", "mode"), [(40, "L"), (75, "L"), (95, "L"), (60, "RGB")])
 def test_masks_packed_as_photographs_are_cut_in_the_middle(quality: int, mode: str, tmp_path: Path) -> None:
     """White and black with the ripples that JPEG makes: not 0 is not inside, and no ripple is a structure."""
@@ -283,29 +256,3 @@ def test_masks_packed_as_photographs_are_cut_in_the_middle(quality: int, mode: s
         assert row["label_voxels"][0] == pytest.approx(
             int(((rows - 30) ** 2 + (columns - 40) ** 2 < (15 + number) ** 2).sum()), rel=0.02
         )
-
-
-def test_photographs_that_are_called_masks_are_none(tmp_path: Path) -> None:
-    noise = np.random.default_rng(3)
-    for number in range(3):
-        for name in (f"s{number}.tif", f"s{number}_Mask.tif"):
-            pages(tmp_path / name, noise.integers(0, 300, (40, 50)).astype(np.uint16))
-    assert inspect_folder(tmp_path).said("task") == ""
-
-
-def test_pages_of_another_number_are_said(tmp_path: Path) -> None:
-    noise = np.random.default_rng(3)
-    for number in range(3):
-        pages(tmp_path / f"s{number}.tif", noise.integers(0, 900, (6, 24, 28)).astype(np.uint16))
-        pages(tmp_path / f"s{number}_Mask.tif", np.stack([np.eye(24, 28), np.zeros((24, 28))]).astype(np.uint8))
-    found, spec, tree = drafted(tmp_path)
-    assert len(pairs(spec, tree)) == 3
-    (why,) = (unknown.why for unknown in found.unknown if unknown.field == "layout")
-    assert why.startswith("s0.tif and others have 6 page(s), label maps such as s0_Mask.tif 2; `axes`, `channel` and `plane`")
-
-
-def test_pages_over_other_rows_are_not_paired(tmp_path: Path) -> None:
-    for number in range(3):
-        pages(tmp_path / f"s{number}.tif", np.arange(6 * 24 * 28).reshape(6, 24, 28).astype(np.uint16))
-        pages(tmp_path / f"s{number}_Mask.tif", np.eye(12, 14, dtype=np.uint8))
-    assert inspect_folder(tmp_path).said("task") == ""
