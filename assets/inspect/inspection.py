@@ -36,6 +36,7 @@ from assets.inspect.roles import Part, by_name, checked, readable, without_objec
 from assets.inspect.roots import roots
 from assets.inspect.rows import with_rows
 from assets.inspect.segments import Alone
+from assets.inspect.side_by_side import side_by_side
 from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_lists, read_tables
 from assets.inspect.task import task
@@ -193,7 +194,7 @@ def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evi
 
 def _merged(groups: Sequence[Group]) -> list[Part]:
     parts = merging.structures(by_stem([by_name(group) for group in groups]))
-    parts = merging.class_folders(parts)
+    parts = side_by_side(merging.class_folders(parts))
     parts = merging.class_words(merging.class_words(parts), "mask")
     parts = merging.class_words(parts, "table")
     parts = roots(merging.free_names(parts))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import PurePosixPath
 
 from assets.inspect.grouping import Group, shape_of
 from assets.inspect.lexicon import SEQUENCES
@@ -37,18 +39,36 @@ def by_stem(parts: Sequence[Part]) -> list[Part]:
     """Joins groups of images of one folder when label maps are called like them with something behind.
 
     That is only asked where the names have several shapes, so that nothing else links them: `ACB0001.jpg` and `K2.jpg` with
-    `ACB0001_polyp.tif` and `K2_polyp.tif`. Or label maps are called like them in a folder of their own.
+    `ACB0001_polyp.tif` and `K2_polyp.tif`. Or label maps are called like them in a folder of their own; where that is so once,
+    it is asked of other folders too, whose names may happen to have one shape.
     """
     images, masks = _by_folder(parts, "image"), _by_folder(parts, "mask")
     found = list(parts)
-    for mask in masks.values():
-        for image in images.values():
-            if len(image) + len(mask) < 3 or not all(part in found for part in (*image, *mask)):
+    by_whole_name = False
+    for forms in (3, 2):
+        if forms == 2 and not by_whole_name:
+            break
+        for mask, image in _near_first(masks.values(), images.values()):
+            if len(image) + len(mask) < forms or not all(part in found for part in (*image, *mask)):
                 continue
-            if (joined := _called_alike(image, mask) or _joined(image, mask)) is not None:
+            alike = _called_alike(image, mask)
+            joined = alike or (_joined(image, mask) if forms == 3 else None)
+            if joined is not None:
                 found = [part for part in found if part not in image and part not in mask] + joined
-                break
+                by_whole_name = by_whole_name or alike is not None
     return _in_one_folder(found)
+
+
+def _near_first(masks: Iterable[list[Part]], images: Iterable[list[Part]]) -> list[tuple[list[Part], list[Part]]]:
+    """Label maps of a folder with images of a folder: for each those with which they share most folders come first."""
+    every = list(images)
+    return [(mask, image) for mask in masks for image in sorted(every, key=lambda image: -_common_folders(image[0], mask[0]))]
+
+
+def _common_folders(image: Part, mask: Part) -> int:
+    """How many folders two parts have in common, from the outermost on."""
+    pairs = zip(*(PurePosixPath(part.group.paths[0]).parent.parts for part in (image, mask)), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _in_one_folder(parts: Sequence[Part]) -> list[Part]:
