@@ -50,35 +50,44 @@ LUNA16_NODULES: Mapping[str, Sequence[tuple[Vector, float]]] = {
 
 
 def mds_brain_mp2rage(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
-    """Two people in MPRAGE with three contrasts each, one in MP2RAGE; the last person's masks are missing."""
-    root = raw_root / "data" / "segmentation_data"
+    """Two people in MPRAGE and one in MP2RAGE, each with several contrasts, all tissues and the brain in one label map each."""
     made = []
     studies = {"sub-001": "data_mp2rage", "sub-02": "data_mprage", "sub-03": "data_mprage"}
     for number, (name, study) in enumerate(list(studies.items())[:n]):
-        folder, derived = root / study / name / "anat", root / study / "derivatives" / name
-        grid = small_grid(number, (0.7, 0.7, 0.7), shape=(20, 22, 18))
-        shapes = nested(grid, 1, [2])
-        contrasts = ("T1w", "PD", "T2star") if study == "data_mprage" else ("uni", "inv1", "inv2")
-        series = {contrast.lower(): folder / f"{name}_{contrast}_defaced.nii.gz" for contrast in contrasts}
-        if study == "data_mp2rage":
-            series["t1"] = folder / f"{name}_t1_defaced2.nii.gz"
-        write_images(series, shapes, grid, "LPS", seed=number, contrast="mr")
-        labels: dict[str, tuple[Path, ...]] = {}
-        if name != "sub-03":
-            ids = draw_labels(shapes, grid)
-            labels = {
-                "brain": (derived / "masks" / f"{name}_brain_mask.nii.gz",),
-                "grey_matter": (derived / "ground_truth" / f"{name}_gm_v03.nii.gz",),
-            }
-            for (path,), inside in zip(labels.values(), (ids > 0, ids == 2), strict=True):
-                write_nifti(path, inside.astype(np.uint8), grid.affine, "LPS")
-            write_nifti(derived / "masks" / f"{name}_brain_mask_nosub.nii.gz", (ids == 1).astype(np.uint8), grid.affine, "LPS")
-            write_unread(derived / "labels" / f"{name}_all_labels_v02.nii.gz")
-        write_unread(folder / f"{name}_T1w.json")
-        made.append(MadeSubject(name, (MadeScan(grid, shapes, series, labels, "LPS"),)))
-    write_unread(root / "data_mprage" / "participants.tsv")
+        made.append(_brain(raw_root / "data" / "segmentation_data" / study, name, number, mp2rage=study == "data_mp2rage"))
+    for study in sorted(set(studies.values())):
+        table = f"{study.removeprefix('data_').upper()}_participants.tsv"
+        write_unread(raw_root / "data" / "segmentation_data" / study / table, content=b"participant_id\tsex\nsub-02\tF\n")
     write_manifest(raw_root, [file for one in made[::-1] for scan in one.scans for file in scan.series.values()])
     return by_name(made)
+
+
+def _brain(root: Path, name: str, number: int, *, mp2rage: bool) -> MadeSubject:
+    """Tissues are numbered from 1; the brain is all of them and what lies between, and 8 in our spec."""
+    contrasts = ("inv1", "inv2", "t1", "uni") if mp2rage else ("PD", "T1w", "T2star")
+    grid = small_grid(number, (0.7, 0.7, 0.7), shape=(20, 22, 18))
+    shapes = (*nested(grid, 8, []), *lattice(grid, range(1, 8)))
+    series = {contrast.lower(): root / name / "anat" / f"{name}_{contrast}_defaced.nii.gz" for contrast in contrasts}
+    write_images(series, shapes, grid, "LPS", seed=number, contrast="mr")
+    of_echoes = {"me_gre": root / name / "anat" / f"{name}_me_gre_defaced.nii.gz"} if mp2rage else {}
+    coarse = small_grid(number, (1.1, 1.1, 1.1), shape=(14, 14, 12))
+    write_images(of_echoes, shapes, coarse, "LPS", seed=100 + number, contrast="mr")
+    derived = root / "derivatives" / name
+    brain, tissues = derived / "masks" / f"{name}_brain_mask.nii.gz", derived / "labeled" / f"{name}_labels_v01.nii.gz"
+    drawn = draw_labels(shapes, grid)
+    maps = {
+        brain: drawn > 0,
+        tissues: drawn * (drawn < 8),
+        derived / "masks" / f"{name}_brain_mask_nosub.nii.gz": (drawn > 0) & (drawn != 5),
+        derived / "masks" / f"{name}_nosub_mask.nii.gz": drawn == 5,
+    }
+    for path, values in maps.items():
+        write_nifti(path, values.astype(np.int32 if path == tissues else np.uint8), grid.affine, "LPS")
+    further = ("t2s",) if mp2rage else ("T1wDivPD",)
+    unbiased = {contrast: derived / "unbiased" / f"{name}_{contrast}_unbiased.nii.gz" for contrast in (*contrasts, *further)}
+    write_images(unbiased, shapes, grid, "LPS", seed=200 + number, contrast="mr", dtype=np.float32)
+    labels = {"brain": (brain,), "tissues": (tissues,)}
+    return MadeSubject(name, (MadeScan(grid, shapes, series | of_echoes, labels, "LPS"),))
 
 
 def mds_lndb(raw_root: Path, n: int = 3) -> dict[str, MadeSubject]:
