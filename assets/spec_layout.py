@@ -381,6 +381,19 @@ class RawLayout(Part):
         return self
 
     @model_validator(mode="after")
+    def _sources_differ(self) -> Self:
+        """Two series of one pattern would each publish the images of both, or one would take the files of the other."""
+        for sources in (self.series, self.labels):
+            known: dict[str, str] = {}
+            for name, source in sources.items():
+                read = source.model_dump_json(exclude={"required", "description", "of", "absent"})
+                if (other := known.setdefault(read, name)) != name:
+                    raise ValueError(
+                        f"{other} and {name} read the same of the same files ({', '.join(source.patterns)}); leave one"
+                    )
+        return self
+
+    @model_validator(mode="after")
     def _fields_are_known(self) -> Self:
         known = {"subject", "scan", "root", "label", *self.fields}
         claiming = [text for files in (self.series, self.labels) for source in files.values() for text in source.patterns]

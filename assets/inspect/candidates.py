@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from assets.inspect.circumstances import circumstance_of
 from assets.inspect.dicom_sets import DicomSet
 from assets.inspect.grouping import escaped
 from assets.templates import stem
@@ -47,7 +48,10 @@ def _descriptions(instances: DicomSet) -> Iterator[Candidate]:
 
 
 def _names(paths: Sequence[str]) -> Iterator[Candidate]:
-    """What files are called; without the numbers behind; the first word of it. Each only if it says more than the one before."""
+    """The folder; what files are called; without the numbers behind; the first word of it, if that says more."""
+    folders = [PurePosixPath(path).parent.name for path in paths]
+    if _fit(folders) or circumstance_of(sorted(set(folders))):
+        yield _classes({"names": sorted(set(folders)), "field": "{folder}"}, "the folder they lie in")
     names = [stem(PurePosixPath(path).name) for path in paths]
     if _fit(names):
         yield _classes({"names": sorted(set(names)), "field": "{stem}"}, "what files are called")

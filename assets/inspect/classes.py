@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from assets.inspect.circumstances import circumstance_of
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Variable
-from assets.inspect.lexicon import IMAGE, MASK, OCCASION, PERSON, SHARES, words_of
+from assets.inspect.lexicon import CONDITIONS, IMAGE, MASK, OCCASION, PERSON, SHARES, words_of
 from assets.inspect.roles import Part
 from assets.inspect.subjects import word_before
 from assets.inspect.tables import Naming, Table
+from assets.inspect.tokens import words
 from assets.inspect.who_tables import is_person_column
 
 MOST_CLASSES = 30
@@ -64,13 +66,40 @@ class ClassRule:
     unknown: tuple[Unknown, ...] = ()
 
 
+def of_images(part: Part, columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ClassRule | None:
+    """Where the class of images is told: by their folders and names, or by a table.
+
+    A table that has a class for every image and puts other images together than the folders do is preferred to words of which
+    no rule knows the meaning, as they may be those of hospitals; either way the other is said.
+
+    Args:
+        part: The images.
+        columns: What may name an image: parts of the names of all images that vary.
+        tables: The tables.
+    """
+    named, tabled = from_names(part), from_tables(columns, tables)
+    if named is None or tabled is None or tabled.table is None or tabled.naming is None or tabled.some or not tabled.value:
+        return named or tabled
+    told = tabled.table.told(tabled.naming, tabled.value)
+    cells = [told.get(value, "") for value in columns[tabled.keyed]]
+    folders = part.group.variables[named.variable].values if named.variable is not None else ()
+    if not folders or _refines(cells, folders) or _refines(folders, cells):
+        return named
+    chosen, other = (named, tabled) if named.evidence.confidence > tabled.evidence.confidence else (tabled, named)
+    doubt = f"{chosen.evidence.said} is chosen, and it puts other images together than this does: {other.evidence.seen}"
+    return replace(chosen, unknown=(*chosen.unknown, Unknown("classes", doubt)))
+
+
+def _refines(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether what is equal in the first is equal in the second."""
+    return len(set(zip(one, other, strict=True))) == len(set(one))
+
+
 def from_names(part: Part) -> ClassRule | None:
     """A part of the path with few values that many files share."""
     for number, variable in enumerate(part.group.variables):
-        if part.class_at in variable.at and _is_class(part, variable):
-            names = _bare(variable.distinct)
-            seen = f"images lie in folders, or have words in their names, that say {', '.join(names[:6])}"
-            return ClassRule(names, Evidence("classes", "field", 0.75, seen), variable=number)
+        if part.class_at in variable.at and _is_class(part, variable) and not circumstance_of(variable.distinct):
+            return _of_words(variable, number)
     for number, variable in enumerate(part.group.variables):
         if variable.kind == "number" and _is_numbered_folder(part, variable):
             start = max(n for n in range(variable.at[0]) if n == 0 or part.group.rows[0][n - 1].text == "/")
@@ -79,6 +108,16 @@ def from_names(part: Part) -> ClassRule | None:
             seen = f"few numbered folders hold many images each: {', '.join(names[:6])}"
             return ClassRule(names, Evidence("classes", "field", 0.5, seen), variable=number)
     return _flag(part)
+
+
+def _of_words(variable: Variable, number: int) -> ClassRule:
+    """Classes in folders or words: trusted less where none is a word for a condition, as with names of towns or people."""
+    names = _bare(variable.distinct)
+    seen = f"images lie in folders, or have words in their names, that say {', '.join(names[:6])}"
+    if {word for name in names for word in words(name)} & CONDITIONS:
+        return ClassRule(names, Evidence("classes", "field", 0.75, seen), variable=number)
+    why = f"{seen}, of which no rule knows the meaning: a person must see that these are classes"
+    return ClassRule(names, Evidence("classes", "field", 0.6, why), variable=number)
 
 
 def _flag(part: Part) -> ClassRule | None:

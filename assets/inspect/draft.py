@@ -297,16 +297,19 @@ def as_yaml(found: Inspection, slug: str) -> str:
         lines.append(yaml.safe_dump({key: value}, sort_keys=False, allow_unicode=True, width=120).rstrip())
         if value in ("unknown", []) or key == "access":
             lines[-1] += "   # unknown: nothing in the folder was read for it"
+    lines += [line for line in _comments(found) if line not in lines]  # of fields that the draft does not have
     for one in found.candidates:
         told = yaml.safe_dump(one.fields, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
         lines.append(f"# could be, by {_line(one.why)}: {told.strip()[1:-1]}")
     return "\n".join(lines) + "\n"
 
 
-def _comments(found: Inspection, keys: set[str], *, exact: bool = False) -> Iterator[str]:
+def _comments(found: Inspection, keys: set[str] | None = None, *, exact: bool = False) -> Iterator[str]:
     aliases = {"pairing": "layout", "role": "layout", "axes": "layout", "split": "layout", "task": "slug", "dimension": "slug"}
 
     def about(field: str) -> bool:
+        if keys is None:
+            return True
         if exact:
             return field in keys
         top = field.partition(".")[0]

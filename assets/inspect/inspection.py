@@ -13,6 +13,7 @@ from assets.inspect.annotations import Annotated, annotated_in
 from assets.inspect.axes import with_axes
 from assets.inspect.candidates import Candidate, class_candidates
 from assets.inspect.channel_names import with_channel_names
+from assets.inspect.circumstances import told_of_circumstances
 from assets.inspect.class_files import class_files
 from assets.inspect.content import told_by_content
 from assets.inspect.dicom_sets import DicomSet, spoken_of
@@ -140,8 +141,7 @@ def inspect_folder(root: Path) -> Inspection:
     evidence += found.evidence
     unknown += found.unknown
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
-    channels = (*told_of_channels(found.plan), *told_of_parts(found.plan)) if found.plan is not None else ()
-    for answer in (*channels, _task(found), _dimension(found), _modality(found, seen, texts_of(root, parts))):
+    for answer in (*_told_of_plan(found), _task(found), _dimension(found), _modality(found, seen, texts_of(root, parts))):
         _sort_in(answer, evidence, unknown)
     people, unknown = who.people_of(root, _subjects(found), tables, (evidence, unknown))
     return replace(
@@ -205,7 +205,7 @@ def _class_of(parts: Sequence[Part], tables: list[Table]) -> dict[int, class_rul
     """Number of an image part -> where its class is told, if it may have one."""
     rules = {}
     for number, part in enumerate(parts):
-        if part.role == "image" and (rule := class_rules.from_names(part) or class_rules.from_tables(_columns(part), tables)):
+        if part.role == "image" and (rule := class_rules.of_images(part, _columns(part), tables)):
             rules[number] = rule
     return rules
 
@@ -338,6 +338,14 @@ def _image_paths(found: Inspection) -> tuple[str, ...]:
     if found.dicom is not None:
         return found.dicom.paths
     return tuple(path for part in _images(found) for path in part.group.paths)
+
+
+def _told_of_plan(found: Inspection) -> list[Evidence | Unknown]:
+    """What is said of channels, of parts of an official split, and of folders that may name classes and name none here."""
+    if found.plan is None:
+        return []
+    of_folders = told_of_circumstances(found.plan.reference.group) if found.classes is None and _is_unlabelled(found) else ()
+    return [*told_of_channels(found.plan), *told_of_parts(found.plan), *of_folders]
 
 
 def _task(found: Inspection) -> Evidence | Unknown:

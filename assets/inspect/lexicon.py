@@ -40,7 +40,7 @@ TIMES = words_of("pre post before after baseline followup early late first secon
 
 CONDITIONS = words_of("""
     neg pos negative positive control controls ctrl healthy normal abnormal sham treated untreated benign malignant tumor tumour
-    diseased infected uninfected stained unstained wildtype mutant
+    diseased disease infected infection uninfected lesion cancer carcinoma covid pneumonia stained unstained wildtype mutant
     """)
 """What was done to somebody, or what he has: a class rather than one of several images of him."""
 
@@ -55,6 +55,29 @@ BODY_PARTS = words_of("""
     pancreas pelvis prostate bladder uterus spine shoulder elbow wrist hand hip thigh knee ankle foot renal
     """)
 """What an image shows; images of two of them are no series of one scan."""
+
+CIRCUMSTANCES: dict[str, frozenset[str]] = {
+    "a place": words_of("site sites center centre hospital clinic institution institute university campus city country"),
+    "a device": words_of("""
+        scanner vendor manufacturer device camera machine microscope siemens philips ge toshiba canon hitachi fujifilm samsung
+        mindray heidelberg spectralis topcon zeiss cirrus nidek optovue iphone android smartphone phone dslr nikon olympus leica
+        aperio hamamatsu ventana medical healthcare systems
+        """),
+    "a reader": words_of("annotator rater reader expert observer grader dr doctor radiologist pathologist reviewer operator"),
+    "a side": words_of("left right od os upper lower"),
+    "a view": words_of("axial coronal sagittal ap pa lateral frontal cc mlo"),
+    "who it is": words_of("male female man woman men women boy girl boys girls adult adults child children pediatric paediatric"),
+    "a version": words_of("""
+        original raw processed preprocessed augmented cropped full resized enhanced clean noisy denoised filtered
+        """),
+    "a colour": words_of("rgb nir grey gray bw"),
+    "a use": words_of("public private source target labeled unlabeled labelled unlabelled"),
+    "a share of the files": words_of("batch fold folds part parts shard chunk arm cohort wave"),
+}
+"""What a folder so called says of how its images were taken -> words for it: no class unless a person says so."""
+
+PLACES = frozenset(("a place", "a device"))
+"""Circumstances of which each has people of its own."""
 
 MODALITIES: tuple[tuple[str, str], ...] = (
     ("mammogra", "Mammography"),

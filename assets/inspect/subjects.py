@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from assets.inspect.circumstances import circumstance_of, folder_texts, is_place
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Group, Variable
 from assets.inspect.lexicon import OCCASION, PERSON, SHARES
@@ -41,6 +42,8 @@ def who(group: Group, keys: Sequence[int]) -> Who:
     """
     if not keys:
         return Who((), (), unknown=Unknown("layout.subject", "nothing in the names varies that could be a person"))
+    if aside := [n for n in keys if circumstance_of(folder_texts(group, group.variables[n]))]:
+        return _beside_circumstances(group, [n for n in keys if n not in aside], aside)
     shares = [n for n in keys if _is_folder(group, group.variables[n]) and word_before(group, group.variables[n]) & SHARES]
     keys = [*(n for n in keys if n not in shares), *shares]
     named = [n for n in keys if word_before(group, group.variables[n]) & PERSON]
@@ -52,6 +55,25 @@ def who(group: Group, keys: Sequence[int]) -> Who:
     if len(keys) == 1:
         return _single(group, keys[0], occasion=bool(occasions))
     return _first(group, keys, rest[0], certain=bool(occasions), alone=len(rest) == 1 and bool(shares))
+
+
+def _beside_circumstances(group: Group, keys: Sequence[int], aside: Sequence[int]) -> Who:
+    """Without folders that say a place, a view and the like: as if they were not there, unless names come again in several.
+
+    What comes again in several hospitals is of several people; what comes again in several views is of one.
+    """
+    names = [group.variables[n].values for n in keys]
+    if names and len(set(zip(*names, strict=True))) == len(group.paths):
+        return who(group, keys)
+    if not names:
+        return Who(tuple(aside), (), unknown=Unknown("people", f"only folders of no person tell images apart: {group.shape}"))
+    told = who(group, keys)
+    if told.unknown is not None:
+        meanings = sorted({circumstance_of(folder_texts(group, group.variables[n])) for n in aside})
+        why = f"names come again in folders that say {' and '.join(meanings)}, and nothing else tells the person in {group.shape}"
+        told = replace(told, unknown=Unknown("people", why))
+    places = tuple(n for n in aside if is_place(circumstance_of(folder_texts(group, group.variables[n]))))
+    return replace(told, subject=(*places, *told.subject), scan=(*(n for n in aside if n not in places), *told.scan))
 
 
 def _first(group: Group, keys: Sequence[int], first: int, *, certain: bool, alone: bool) -> Who:
@@ -70,7 +92,8 @@ def _first(group: Group, keys: Sequence[int], first: int, *, certain: bool, alon
         return Who((first,), others, unknown=Unknown("people", f"nothing tells the person in {group.shape}"))
     if several and _is_folder(group, group.variables[first]):
         seen = f"the outermost folder that varies holds several files each: {group.shape}"
-        return Who((first,), others, Evidence("layout.subject", "folder", 0.7, seen))
+        why = f"folders such as {group.variables[first].values[0]} are taken for one person each; no word says that they are"
+        return Who((first,), others, Evidence("layout.subject", "folder", 0.6, seen), Unknown("people", why))
     if several or certain:
         seen = f"the first part that varies; the others look like scans of it: {group.shape}"
         return Who((first,), others, Evidence("layout.subject", "first part", 0.5, seen))

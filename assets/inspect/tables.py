@@ -132,6 +132,12 @@ class Table:
         rows = zip(self.columns[naming.column], self.columns[column], strict=True)
         return [cell for key, cell in rows if key in keys]
 
+    def told(self, naming: Naming, column: str) -> dict[str, str]:
+        """What names an image -> what a column says of it."""
+        start, end = len(naming.before), len(naming.behind)
+        rows = zip(self.columns[naming.column], self.columns[column], strict=True)
+        return {key[start : len(key) - end]: cell for key, cell in rows}
+
     def telling(self, naming: Naming, values: Iterable[str], column: str) -> set[str]:
         """The values for which a column says something."""
         said = {key for key, cell in zip(self.columns[naming.column], self.columns[column], strict=True) if cell}

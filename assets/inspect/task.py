@@ -9,8 +9,7 @@ from assets.inspect.evidence import Evidence, Unknown
 
 _FEW = 0.3
 _SURE = 0.8
-_WEAK = 0.4
-"""Classes that are less sure than this make the task no surer than they are."""
+"""At most; the task is no surer than what tells the classes."""
 
 
 def task(
@@ -38,7 +37,7 @@ def task(
     if masks:
         return Evidence("task", "segmentation", 0.9, "label maps belong to the images")
     if classes is not None:
-        sure = _SURE if classes.evidence.confidence >= _WEAK else classes.evidence.confidence
+        sure = min(_SURE, classes.evidence.confidence)
         return Evidence("task", "classification", sure, "images have classes, and there are no label maps")
     return Unknown("task", "no label maps, no marked objects and no classes were recognised")
 

@@ -21,7 +21,7 @@ from assets.inspect.layout import (
 )
 from assets.inspect.lexicon import SPLITS
 from assets.inspect.pairing import all_pairs
-from assets.inspect.patterns import Stretch, pattern, stretches
+from assets.inspect.patterns import Stretch, pattern, read, stretches
 from assets.inspect.roles import Part
 from assets.templates import stem
 
@@ -36,7 +36,8 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
     fields, people = keyed(group, keys)
     fields = with_split(fields, group, [n for n in range(len(group.variables)) if n != class_number])
     where = stretches(group, fields) if fields else None
-    if where is None or not unique(group, where):
+    by_path = where is None or not unique(group, where)
+    if by_path:
         where = _whole(group)
         people = [Unknown("people", "only the whole path tells the images apart; each stands for itself")]
     if where is None:
@@ -50,6 +51,8 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
         fields = {**fields, "class": [class_number]}
     series = [Source("", part, tuple(where), more=_unclassed(part, where, others) if class_number is not None else ())]
     more = [s for p in alike for s in _series_of(p, part, where, fields) if {t.field for t in s.where} == named]
+    if by_path:  # a whole path is read by a pattern that reads other folders' files too
+        more = [s for s in more if _is_of_the_same(s, series[0])]
     return Plan(
         part,
         tuple(with_names([*series, *more])),
@@ -86,6 +89,12 @@ def is_twin(part: Part, other: Part) -> bool:
     if not all(own):
         names = [{stem(path) for path in one.group.paths} for one in (part, other)]
     return len(names[0] & names[1]) >= _ENOUGH * max(map(len, names))
+
+
+def _is_of_the_same(one: Source, other: Source) -> bool:
+    """Whether files are of subjects that the other files have too, as those of a series are."""
+    subjects = [set(read(source.part.group, source.where, "subject")) for source in (one, other)]
+    return bool(subjects[0] & subjects[1])
 
 
 def _unclassed(part: Part, where: Sequence[Stretch], others: Sequence[Part]) -> tuple[tuple[Part, tuple[Stretch, ...]], ...]:

@@ -99,7 +99,10 @@ def _write_json(staging: Staging, path: str, content: Json) -> None:
 
 
 def _scan_of(tree: RawTree, target: Target) -> RawScan:
-    return next(scan for scan in tree.subjects[target.subject].scans if scan.scan == target.scan)
+    found = next((scan for scan in tree.subjects[target.subject].scans if scan.scan == target.scan), None)
+    if found is None:
+        raise LookupError(f"subject {target.subject} has no scan {target.scan!r} for target {target.index}")
+    return found
 
 
 def _products(dataset: Dataset) -> Products:

@@ -166,7 +166,10 @@ class _Drawing:
     def _shown_row(self) -> Row:
         role, name = self._shown
         kind, column = ("image", "series") if role == "series" else ("labels", "labels_name")
-        return next(row for row in self._rows if row["kind"] == kind and row[column] == name)
+        found = next((row for row in self._rows if row["kind"] == kind and row[column] == name), None)
+        if found is None:
+            raise LookupError(f"no {kind} {name!r} of {self.target.path} is published")
+        return found
 
     def _label_rows(self, shown: Row) -> list[Row]:
         """The label maps on the grid of what is shown; a label map that is shown comes first."""

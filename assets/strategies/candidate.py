@@ -102,7 +102,7 @@ def make_candidate(spec: DatasetSpec, place: Place, work: Path, task: str = "") 
         return _written(dataset)
     except (ValueError, RawDataMissingError, BuildFailedError, StoreDamagedError) as error:
         raise CandidateError(" ".join(str(error).split())) from error
-    except (LookupError, StopIteration) as error:  # parts of a draft that do not fit together; a catalog's spec is tested
+    except LookupError as error:  # parts of a draft that do not fit together; a catalog's spec is tested
         raise CandidateError(f"its parts do not fit together ({error!r})") from error
 
 

@@ -184,3 +184,15 @@ def test_a_broken_spec_stands_apart_and_the_others_are_there(tmp_path: Path, mon
     assert list(catalog.specs) == ["toy"]
     assert "slug: met 'toy'" in str(catalog.broken["other"])
     assert "call it third.yaml" in str(catalog.broken["third"])
+
+
+def test_two_series_that_read_the_same_of_the_same_files_are_refused(tmp_path: Path) -> None:
+    error = refused(tmp_path, (f"ct: {PATH}", f"ct: {PATH}\n    again: {PATH[:-1]}, required: false}}"))
+    assert any("ct and again read the same of the same files ({subject}.nii.gz)" in problem for problem in error.problems)
+
+
+def test_two_channels_of_the_same_files_are_two_series(tmp_path: Path) -> None:
+    path = tmp_path / "toy.yaml"
+    one, two = (f"{PATH[:-1]}, channel: {n}, channels: 2}}" for n in (0, 1))
+    path.write_text(GOOD.replace(f"ct: {PATH}", f"ct: {one}\n    pet: {two}"), encoding="utf-8")
+    assert list(DatasetSpec.from_yaml(path).layout.series) == ["ct", "pet"]
