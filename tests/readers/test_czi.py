@@ -63,7 +63,7 @@ def write(path: Path, tiles: list[tuple[Array, dict[str, int]]], method: int = 0
         stored = pixels[..., ::-1] if pixels.ndim == 3 else pixels
         data = stored.tobytes()
         if method == 5:
-            data = imagecodecs.zstd_encode(data)
+            data = bytes(imagecodecs.zstd_encode(data))
         if method == 6:
             halves = np.frombuffer(data, np.uint8).reshape(-1, pixels.itemsize).T.tobytes()
             data = b"\3\1\1" + imagecodecs.zstd_encode(halves)

@@ -35,7 +35,7 @@ def uid(*parts: int) -> UID:
 def ramp(k: int = 0, columns: int = COLUMNS, rows: int = ROWS) -> npt.NDArray[np.uint16]:
     """Rows x columns: column + 16 * row + 256 * k."""
     row, column = np.mgrid[:rows, :columns]
-    return (column + 16 * row + 256 * k).astype(np.uint16)
+    return np.asarray(column + 16 * row + 256 * k, np.uint16)
 
 
 def slice_of(

@@ -29,6 +29,19 @@ REFUSED = {
 PHILIPS = "dicom/dcm_qa_enh/In/Philips"
 MIXED_KINDS = {"seg/dcmqi"}
 """Series of one kind below another folder of the list; they are compared there."""
+MOSAICS = {
+    "dcm_qa/In/Orientation/ax/axasc35": "dcm_qa/Ref/ax_asc_35sl_6.nii",
+    "dcm_qa/In/Orientation/ax/axdesc35": "dcm_qa/Ref/ax_desc_35sl_7.nii",
+    "dcm_qa/In/Orientation/sag/sagasc35": "dcm_qa/Ref/sag_asc_35sl_22.nii",
+    "dcm_qa/In/Orientation/sag/sagdesc36": "dcm_qa/Ref/sag_desc_36sl_20.nii",
+    "dcm_qa/In/Orientation/sag/sagint36": "dcm_qa/Ref/sag_int_36sl_21.nii",
+}
+PROSTATEX = {
+    "3.000000-t2tsesag-87368": "sag",
+    "5.000000-t2tsecor-03471": "cor",
+    "7.000000-ep2ddifftraDYNDISTADC-48780": "adc",
+    "8.000000-ep2ddifftraDYNDISTCALCBVAL-83202": "hbv",
+}
 
 
 def images(folder: Path) -> list[DicomSeries]:
@@ -67,16 +80,7 @@ def test_every_series_equals_dcm2niix_or_is_refused_as_its_folder_says(shared_da
     assert set(equal) == set(reference) - set(REFUSED) - {PHILIPS} - {"seg/dcmqi/23x38x3/seg"}
 
 
-@pytest.mark.parametrize(
-    ("folder", "nifti"),
-    [
-        ("dcm_qa/In/Orientation/ax/axasc35", "dcm_qa/Ref/ax_asc_35sl_6.nii"),
-        ("dcm_qa/In/Orientation/ax/axdesc35", "dcm_qa/Ref/ax_desc_35sl_7.nii"),
-        ("dcm_qa/In/Orientation/sag/sagasc35", "dcm_qa/Ref/sag_asc_35sl_22.nii"),
-        ("dcm_qa/In/Orientation/sag/sagdesc36", "dcm_qa/Ref/sag_desc_36sl_20.nii"),
-        ("dcm_qa/In/Orientation/sag/sagint36", "dcm_qa/Ref/sag_int_36sl_21.nii"),
-    ],
-)
+@pytest.mark.parametrize(("folder", "nifti"), MOSAICS.items())
 def test_mosaics_equal_their_nifti(shared_data: Path, folder: str, nifti: str) -> None:
     (series,) = images(shared_data / "dicom" / folder)
     image = open_series(series)
@@ -143,15 +147,7 @@ def test_enhanced_philips_holds_two_volumes_in_the_units_of_the_standard(shared_
         np.testing.assert_allclose(affine, expected_affine, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("folder", "name"),
-    [
-        ("3.000000-t2tsesag-87368", "sag"),
-        ("5.000000-t2tsecor-03471", "cor"),
-        ("7.000000-ep2ddifftraDYNDISTADC-48780", "adc"),
-        ("8.000000-ep2ddifftraDYNDISTCALCBVAL-83202", "hbv"),
-    ],
-)
+@pytest.mark.parametrize(("folder", "name"), PROSTATEX.items())
 def test_prostatex_equals_the_mha_of_picai_prep(shared_data: Path, folder: str, name: str) -> None:
     (series,) = images(shared_data / "layouts/ProstateX/ProstateX-0000/07-07-2011" / folder)
     values, affine = in_ras(open_series(series))

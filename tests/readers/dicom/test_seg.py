@@ -21,6 +21,14 @@ from tests.readers.dicom.makers import opened, ramp, slice_of, uid, write, write
 from tests.readers.makers import read_all
 
 HEIGHTS = [0, 2, 4, 6, 8, 10]
+DCMQI = {"liver.dcm": "liver_seg.nrrd", "23x38x3/seg/label.seg": "23x38x3/nrrd/label.nrrd"}
+PLANES = (
+    "seg_image_ct_binary.dcm",
+    "seg_image_ct_binary_fractional.dcm",
+    "seg_image_ct_true_fractional.dcm",
+    "seg_image_ct_binary_single_frame.dcm",
+)
+SLIDES = ("sm_control_labelmap", "sm_control_labelmap_palette_color", "sm_dots_tiled_full", "sm_numbers")
 
 
 def masks(*, overlap: bool = False) -> npt.NDArray[np.uint8]:
@@ -100,7 +108,7 @@ def test_empty_planes_between_stored_ones_are_empty(tmp_path: Path, syntax: UID)
     array = masks() if kind == "BINARY" else masks().astype(np.float32)
     found = open_seg(write_seg(tmp_path / "seg", array, kind, syntax))
     assert found.shape == (5, 4, 4)  # slices 1 to 4
-    np.testing.assert_allclose(found.affine_ras_mm, [[-0.5, 0, 0, -1], [0, -0.75, 0, -2], [0, 0, 2, 2], [0, 0, 0, 1]])
+    np.testing.assert_allclose(found.affine_ras_mm, np.array([[-0.5, 0, 0, -1], [0, -0.75, 0, -2], [0, 0, 2, 2], [0, 0, 0, 1]]))
     np.testing.assert_array_equal(transposed(found.layers()), masks()[1:5])
     np.testing.assert_array_equal(transposed(found.label_map()), masks()[1:5] @ [1, 2])
 
@@ -177,7 +185,7 @@ def test_stored_label_maps(tmp_path: Path) -> None:
     np.testing.assert_array_equal(transposed(found.layers()), masks()[1:5])
 
 
-@pytest.mark.parametrize(("seg", "nrrd"), [("liver.dcm", "liver_seg.nrrd"), ("23x38x3/seg/label.seg", "23x38x3/nrrd/label.nrrd")])
+@pytest.mark.parametrize(("seg", "nrrd"), DCMQI.items())
 def test_dcmqi_segmentations_equal_their_nrrd(shared_data: Path, seg: str, nrrd: str) -> None:
     found = open_seg(shared_data / "seg/dcmqi" / seg)
     twin = open_image(shared_data / "seg/dcmqi" / nrrd)
@@ -189,15 +197,7 @@ def test_dcmqi_segmentations_equal_their_nrrd(shared_data: Path, seg: str, nrrd:
     np.testing.assert_allclose(found.affine_ras_mm, twin.affine_ras_mm, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "seg_image_ct_binary.dcm",
-        "seg_image_ct_binary_fractional.dcm",
-        "seg_image_ct_true_fractional.dcm",
-        "seg_image_ct_binary_single_frame.dcm",
-    ],
-)
+@pytest.mark.parametrize("name", PLANES)
 def test_planes_equal_those_of_highdicom(shared_data: Path, name: str) -> None:
     path = shared_data / "seg/highdicom" / name
     volume = highdicom.seg.segread(path).get_volume(combine_segments=False, rescale_fractional=True)
@@ -210,7 +210,7 @@ def test_planes_equal_those_of_highdicom(shared_data: Path, name: str) -> None:
     np.testing.assert_allclose(origin, volume.affine[:3, 3] * [-1, -1, 1], atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["sm_control_labelmap", "sm_control_labelmap_palette_color", "sm_dots_tiled_full", "sm_numbers"])
+@pytest.mark.parametrize("name", SLIDES)
 def test_tiles_of_slides_are_one_picture(shared_data: Path, name: str) -> None:
     path = shared_data / f"seg/highdicom/seg_image_{name}.dcm"
     found = open_seg(path)
