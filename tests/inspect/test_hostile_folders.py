@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,41 @@ def test_many_folders_are_cut_off(tmp_path: Path) -> None:
     listing = list_folder(tmp_path, in_all=12)
     assert len(listing.paths) == 12
     assert "more than 12 files" in listing.left_out[0]
+
+
+def test_folders_beside_each_other_share_what_is_looked_at(tmp_path: Path) -> None:
+    for kind in ("benign", "malignant", "normal"):
+        for person in range(8):
+            for name in range(300):
+                path = tmp_path / kind / f"p{person}" / f"{name:03}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+    listing = list_folder(tmp_path, in_all=3000)
+    counts = Counter(path.partition("/")[0] for path in listing.paths)
+    assert counts == {"benign": 1000, "malignant": 1000, "normal": 1000}
+    assert sum(path.startswith("normal/p0/") for path in listing.paths) == 300  # some whole rather than all in part
+    assert "more than 3000 files" in listing.left_out[-1]
+    assert "benign/p3" in listing.left_out[-1]
+
+
+def test_what_a_small_folder_leaves_goes_to_those_behind_it(tmp_path: Path) -> None:
+    for kind, n in (("a", 3), ("b", 900)):
+        for name in range(n):
+            path = tmp_path / kind / f"{name:03}.png"
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+    listing = list_folder(tmp_path, in_all=903)
+    assert len(listing.paths) == 903
+    assert listing.left_out == ()
+
+
+def test_folders_without_files_are_bounded_too(tmp_path: Path) -> None:
+    for number in range(60):
+        (tmp_path / f"{number:02}").mkdir()
+    (tmp_path / "59/x.png").touch()
+    listing = list_folder(tmp_path, in_all=20)
+    assert listing.paths == ()
+    assert "were not looked into" in listing.left_out[0]
 
 
 def test_a_deep_tree_ends(tmp_path: Path) -> None:
