@@ -34,8 +34,8 @@ class Listing:
 def list_folder(root: Path, *, per_folder: int = PER_FOLDER, in_all: int = IN_ALL) -> Listing:
     """The first names of every folder; links are not followed, as they may lead anywhere.
 
-    Where there are too many, folders that lie in one folder share what it may give, so that the first class, or the images, do not
-    take the place of the others.
+    Where there are too many, folders that lie in one folder share what it may give, so that the first class does not take the
+    place of the others.
 
     Raises:
         NotADirectoryError: There is no such folder.
