@@ -65,13 +65,14 @@ def _missing(found: Inspection, slug: str) -> str:
 
 
 def _content(found: Inspection, slug: str, missing: str) -> dict[str, Any]:
-    from assets.inspect.draft import as_mapping  # noqa: PLC0415 - as above
+    from assets.inspect.draft import as_mapping, offered  # noqa: PLC0415 - as above
 
+    draft = as_mapping(found, slug)
     return {
-        "draft": as_mapping(found, slug),
+        "draft": draft,
         "evidence": [asdict(evidence) for evidence in found.evidence],
         "unknown": [asdict(unknown) for unknown in found.unknown],
-        "could_be": [asdict(candidate) for candidate in found.candidates],
+        "could_be": [asdict(candidate) for candidate in offered(found, draft)],
         "missing": missing,
         "names_looked_at": found.n_files,
     }

@@ -31,7 +31,7 @@ def with_channel_names(root: Path, planned: Plan, paths: Iterable[str]) -> tuple
             said = ", ".join(f"{number}: {name}" for number, name in names.items())
             numbered = {source.name: _called(source, names) for source in planned.series}
             series = tuple(replace(source, name=numbered[source.name]) for source in planned.series)
-            labels = tuple(replace(source, of=numbered.get(source.of, source.of)) for source in planned.labels)
+            labels = tuple(replace(source, of=tuple(numbered.get(name, name) for name in source.of)) for source in planned.labels)
             told = replace(planned, series=series, labels=labels, channel_names=names)
             return told, Evidence("layout.series", said, 0.95, f"{path} names the channels")
     return planned, None

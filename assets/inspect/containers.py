@@ -31,8 +31,8 @@ def alone(masks: Sequence[Part]) -> Plan | None:
         return None
     sources = [Source("", mask, tuple(where)), *_beside(mask, masks, fields)]
     series = [replace(source, name=source.name or "image") for source in (with_names(sources) if len(sources) > 1 else sources)]
-    of = [source.name if len(series) > 1 else "" for source in series]
-    labels = [replace(s, name=f"mask_{s.name}" if name else "mask", of=name) for s, name in zip(series, of, strict=True)]
+    several = len(series) > 1
+    labels = [replace(s, name=f"mask_{s.name}" if several else "mask", of=(s.name,) if several else ()) for s in series]
     unknown = [a for a in people if isinstance(a, Unknown)]
     unknown.append(Unknown("layout.series", "only label maps were recognised; they stand as images too"))
     return Plan(mask, tuple(series), tuple(labels), unknown=tuple(unknown))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
 
+from assets.inspect.candidates import Candidate
 from assets.inspect.classes import ClassRule
 from assets.inspect.dicom_sets import DicomSet
 from assets.inspect.fourth_axis import channels_of, series_names
@@ -17,6 +18,7 @@ from assets.inspect.layout import Plan, Source
 from assets.inspect.objects import ObjectRule, label_column, names_in
 from assets.inspect.patterns import endings_apart, regex_of
 from assets.inspect.roles import Part
+from assets.inspect.targets import target_candidates
 from assets.spec import DatasetSpec
 
 
@@ -155,6 +157,8 @@ def _labels(source: Source, planned: Plan) -> Any:
     more = _in_container(source)
     if source.at_least is not None:
         more["at_least"] = source.at_least
+    elif source.nonzero_is is not None:
+        more["nonzero_is"] = source.nonzero_is
     elif planned.binary:
         more["nonzero_is"] = 1
     elif planned.levels:
@@ -162,9 +166,8 @@ def _labels(source: Source, planned: Plan) -> Any:
     if source.channels:
         more["one_hot"] = True
     if source.of:
-        more["of"] = next(
-            (series_names(one, planned.channel_names) for one in planned.series if one.name == source.of), [source.of]
-        )
+        own = {one.name: series_names(one, planned.channel_names) for one in planned.series}
+        more["of"] = [name for series in source.of for name in own.get(series, [series])]
     if len(planned.labels) > 1 or planned.few:
         more["required"] = False
     return {"path": text, **more} if more else text
@@ -298,10 +301,21 @@ def as_yaml(found: Inspection, slug: str) -> str:
         if value in ("unknown", []) or key == "access":
             lines[-1] += "   # unknown: nothing in the folder was read for it"
     lines += [line for line in _comments(found) if line not in lines]  # of fields that the draft does not have
-    for one in found.candidates:
+    for one in offered(found, content):
         told = yaml.safe_dump(one.fields, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
         lines.append(f"# could be, by {_line(one.why)}: {told.strip()[1:-1]}")
     return "\n".join(lines) + "\n"
+
+
+def offered(found: Inspection, content: Mapping[str, Any]) -> tuple[Candidate, ...]:
+    """What a draft might say besides.
+
+    Args:
+        found: What was found.
+        content: Its draft.
+    """
+    several = target_candidates(found.plan, content) if found.plan is not None and found.plan.labels else ()
+    return (*found.candidates, *several)
 
 
 def _comments(found: Inspection, keys: set[str] | None = None, *, exact: bool = False) -> Iterator[str]:
@@ -328,4 +342,4 @@ def _line(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"')
 
 
-__all__ = ["as_mapping", "as_spec", "as_yaml"]
+__all__ = ["as_mapping", "as_spec", "as_yaml", "offered"]

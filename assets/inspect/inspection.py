@@ -28,6 +28,7 @@ from assets.inspect.marks_beside import marks_beside
 from assets.inspect.modality import modality, texts_of
 from assets.inspect.named_folders import with_named_folders
 from assets.inspect.official import told_of_parts
+from assets.inspect.one_structure import named_apart
 from assets.inspect.outlined import as_volumes
 from assets.inspect.pages import other_pages
 from assets.inspect.patterns import read
@@ -129,6 +130,7 @@ def inspect_folder(root: Path) -> Inspection:
         found = Inspection(root, tuple(parts), planned)
     if planned is not None:
         found = _told(found, planned, tables, opener)
+        planned = found.plan or planned
         evidence += planned.evidence
         unknown += planned.unknown
     elif instances is None:
@@ -227,7 +229,7 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     planned, called = with_channel_names(found.root, planned, _descriptions(found))
     evidence += [called] if called is not None else []
     if planned.labels:
-        names, answer, planned = _label_names(found, planned, opener)
+        names, answer, planned = named_apart(planned, opener, lambda several: _label_names(found, several, opener))
         _sort_in(answer, evidence, unknown)
     rival = class_rules.from_tables(_columns(planned.reference), tables) if planned.labels and not planned.few else None
     rule = planned.classes if (planned.few or not planned.labels) and marked is None else None

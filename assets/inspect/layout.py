@@ -34,6 +34,9 @@ class Source:
         at_least: For a map of probabilities, what counts as inside.
         channels: How many masks of structures its channels are; 0 where it has none.
         of: The series a label map belongs to, where it is not all.
+        nonzero_is: The label id of a label map of one structure, beside others.
+        called: What that structure is called; empty where nothing says it.
+        sort: What label maps of the same things have in common, whatever visit, take or space they are of.
         more: Files that belong to it too although they are called otherwise, with where their fields stand.
     """
 
@@ -42,7 +45,10 @@ class Source:
     where: tuple[Stretch, ...]
     key: str = ""
     axes: str = ""
-    of: str = ""
+    of: tuple[str, ...] = ()
+    nonzero_is: int | None = None
+    called: str = ""
+    sort: tuple[str, ...] = ()
     channels: int = 0
     at_least: float | None = None
     more: tuple[tuple[Part, tuple[Stretch, ...]], ...] = ()

@@ -29,6 +29,9 @@ OCCASION = words_of("""
     """)
 """A number behind such a word names one of several images of somebody."""
 
+DERIVED = words_of("derivatives derivative")
+"""In a folder so called lies what was made of the images beside it, as BIDS has it."""
+
 AGREED = words_of("consensus agreed final adjudicated merged majority combined")
 """What several readers came to, where each of them has a file of his own."""
 

@@ -31,6 +31,7 @@ class Peek:
     Attributes:
         format: Name of its format; empty where it cannot be read.
         shape: Stored extents.
+        affine: Stored voxel index to RAS+ millimetres, (4, 4), row by row.
         channels: Extent of the fourth axis.
         patient: Whether it has a place in a patient.
         values: All values, where they are few whole numbers; else None.
@@ -48,6 +49,7 @@ class Peek:
 
     format: str = ""
     shape: tuple[int, ...] = ()
+    affine: tuple[float, ...] = ()
     channels: int = 1
     patient: bool = False
     values: tuple[int, ...] | None = None
@@ -95,6 +97,10 @@ class Opener:
     root: Path
     left: int = MOST_FILES
     _seen: dict[tuple[str, str], Peek | None] = field(default_factory=dict)
+
+    def has_opened(self, path: str) -> bool:
+        """Whether a file was looked into."""
+        return self._seen.get((path, "")) is not None
 
     def is_short(self, path: str) -> bool:
         """Whether a film may be opened, which decodes all of it."""
@@ -176,6 +182,7 @@ def _image(image: RawImage, arrays: tuple[ArrayInfo, ...]) -> Peek:
     peek = Peek(
         format=image.format,
         shape=image.shape,
+        affine=tuple(image.affine_ras_mm.ravel().tolist()),
         channels=image.n_channels,
         patient=image.space == "patient",
         arrays=arrays,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from assets.inspect.arrays import planes
 from assets.inspect.classes import ClassRule
 from assets.inspect.containers import alone, in_containers
+from assets.inspect.derivatives import with_derivatives
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.exceptions import with_exceptions
 from assets.inspect.further import with_further
@@ -45,7 +46,7 @@ __all__ = ["Plan", "Source", "plan"]
 
 def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) -> Plan | None:
     """The layout; None when there are no images."""
-    planned = _planned(parts, rules, opener)
+    planned = with_derivatives(_planned(parts, rules, opener), parts, opener)
     return planned and _with_doubts(planned, parts)
 
 
@@ -196,7 +197,7 @@ def _with_twins(
         if len(image) == len(mask) == 1 and all({s.field for s in one[0].where} == asked for one in (image, mask)):
             found.append((image[0], mask[0]))
     named = with_names([image for image, _ in found])
-    masks = [replace(mask, name=f"mask_{image.name}", of=image.name) for image, (_, mask) in zip(named, found, strict=True)]
+    masks = [replace(mask, name=f"mask_{image.name}", of=(image.name,)) for image, (_, mask) in zip(named, found, strict=True)]
     return named, masks
 
 

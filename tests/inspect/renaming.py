@@ -19,6 +19,7 @@ from scipy.io import loadmat, savemat
 
 from assets.inspect.lexicon import (
     AGREED,
+    DERIVED,
     IMAGE,
     MASK,
     MODALITIES,
@@ -33,7 +34,7 @@ from assets.inspect.lexicon import (
 )
 
 KEPT = (
-    MASK | IMAGE | TIMES | SHARES | AGREED | OCCASION | PERSON | SEQUENCES | SPLITS | frozenset(WORD_MODALITIES)
+    MASK | IMAGE | TIMES | SHARES | AGREED | DERIVED | OCCASION | PERSON | SEQUENCES | SPLITS | frozenset(WORD_MODALITIES)
     | words_of("""
         name names path file files id ids uid key class classes diagnosis category type pathology grade classification target
         quality finding abnormality severity outcome status dataset data readme info metadata license licence
