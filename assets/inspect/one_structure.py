@@ -26,12 +26,13 @@ def named_apart(planned: Plan, opener: Opener, names_of: Callable[[Plan], Told])
     """
     own = [source for source in planned.labels if source.nonzero_is is not None]
     several = tuple(source for source in planned.labels if source.nonzero_is is None)
-    if not own:
-        return names_of(planned)
     if not several:
         names, answer = _called(own)
         return names, answer, planned
     names, answer, rest = names_of(replace(planned, labels=several))
+    rest = replace(rest, unknown=(*rest.unknown, *_ids_of_two(several)))
+    if not own:
+        return names, answer, rest
     known = isinstance(answer, Evidence) or _all_opened(several, opener)
     highest = max(names, default=0)
     first = highest if known else (highest // _ROUND + 1) * _ROUND
@@ -39,7 +40,6 @@ def named_apart(planned: Plan, opener: Opener, names_of: Callable[[Plan], Told])
     labels = tuple(replace(s, nonzero_is=moved[s.nonzero_is]) if s.nonzero_is is not None else s for s in planned.labels)
     called, why = _called([source for source in labels if source.nonzero_is is not None])
     doubts = [why] if isinstance(why, Unknown) else []
-    doubts += _ids_of_two(several)
     told = replace(rest, labels=labels, unknown=(*rest.unknown, *doubts))
     return _distinct(names | called), answer, told
 
@@ -61,9 +61,9 @@ def _called(own: Sequence[Source]) -> tuple[Names, Evidence | Unknown]:
 def _ids_of_two(several: Sequence[Source]) -> list[Unknown]:
     """Ids that label maps of different sorts have in common, which may not mean the same."""
     found: dict[object, set[int]] = {}
-    for source in several:
+    for source in (source for source in several if source.sort):
         values = {value for peek in source.part.peeks for value in peek.values or () if value}
-        found.setdefault(source.sort or source.name, set()).update(values)
+        found.setdefault(source.sort, set()).update(values)
     twice = sorted(number for number, count in Counter(n for ids in found.values() for n in ids).items() if count > 1)
     if not twice:
         return []
