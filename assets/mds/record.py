@@ -124,7 +124,7 @@ class RecordMaker:
         """The file a template stands for; None where the scan does not have it."""
         kind, _, names = text.partition(":")
         scan = sample.scan
-        name = next((n for n in names.split("|") if n in scan.series or n in scan.labels), names)
+        name = next((n for n in names.split("|") if n in scan.series or self._belongs(n, sample)), names)
         if kind == "series":
             return prefixed(self.mds, scan.series[name]) if name in scan.series else None
         if kind == "order":
@@ -137,6 +137,11 @@ class RecordMaker:
                 return prefixed(self.mds, PurePosixPath(paths[0]).parent.as_posix())
             return prefixed(self.mds, paths[0]) if paths else None
         return fill(text, sample.fields)
+
+    def _belongs(self, labels: str, sample: Sample) -> bool:
+        """Whether the scan has a label map of this name, and it is of what is shown."""
+        declared = self.spec.layout.labels.get(labels)
+        return declared is not None and labels in sample.scan.labels and (not declared.of or sample.row["series"] in declared.of)
 
     def _names_of_objects(self, sample: Sample) -> str | None:
         """The classes of the marked objects, in the order of the classes; None where nothing is marked."""

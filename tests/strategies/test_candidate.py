@@ -15,7 +15,7 @@ from assets.mds.audit import audit
 from assets.spec import DatasetSpec
 from assets.strategies.candidate import CandidateError, make_candidate, records_of
 from assets.strategies.place import PlaceError, place_of
-from tests.strategies.folders import boxes, class_folders, volumes
+from tests.strategies.folders import boxes, class_folders, volumes, write_volume
 
 
 def draft(raw: Path) -> DatasetSpec:
@@ -49,6 +49,21 @@ def test_the_same_draft_gives_the_same_bytes_wherever_the_work_is_done(tmp_path:
     raw = volumes(tmp_path / "set")
     one, two, again = (files(records_of(draft(raw), raw, tmp_path / name)) for name in ("one", "two", "one"))
     assert one == two == again
+
+
+def test_a_record_names_the_label_map_of_the_image_it_shows(tmp_path: Path) -> None:
+    raw = tmp_path / "set"
+    for person in ("sub-01", "sub-02", "sub-03"):
+        for suffix in ("T1w", "FLAIR"):
+            write_volume(raw / f"{person}/anat/{person}_{suffix}.nii.gz")
+            write_volume(raw / f"derivatives/made/{person}/anat/{person}_{suffix}_mask.nii.gz", mask=True, ids=(1,))
+    folder = records_of(draft(raw), raw, tmp_path / "work")
+    named = {
+        extra["source_file"].rpartition("_")[2]: extra["mask_file"].partition("_")[2]
+        for path in (folder / "standardized_annotations").iterdir()
+        if (extra := json.loads(path.read_bytes())["context"]["sample"]["extra"])
+    }
+    assert named == {"T1w.nii.gz": "T1w_mask.nii.gz", "FLAIR.nii.gz": "FLAIR_mask.nii.gz"}
 
 
 def test_objects_are_named_by_their_table(tmp_path: Path) -> None:
