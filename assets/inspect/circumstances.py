@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from assets.inspect.evidence import Unknown
 from assets.inspect.grouping import Group, Variable
-from assets.inspect.lexicon import CIRCUMSTANCES, PLACES
+from assets.inspect.lexicon import CIRCUMSTANCES, PLACES, SPLITS, words_of
 from assets.inspect.tokens import words
 
 _YEAR = re.compile(r"(19[89]|20[0-3])\d")
 _MAGNIFICATION = re.compile(r"\d{1,4}(\.\d)?[xX]")
+
+_SIDES_AND_SEXES = words_of("m f male female man woman l r left right od os")
+
+
+def is_no_class(values: Collection[str]) -> bool:
+    """Whether the values of a column, or of files, say parts of a split, or sides and sexes."""
+    said = {value.lower() for value in values}
+    return said <= SPLITS or said <= _SIDES_AND_SEXES
 
 
 def circumstance_of(folders: Sequence[str]) -> str:

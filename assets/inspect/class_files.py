@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assets.inspect.circumstances import is_no_class
 from assets.inspect.classes import CLASS_WORDS, MOST_CLASSES, ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Group
 from assets.inspect.layout import Plan
-from assets.inspect.lexicon import MODALITIES, SEQUENCES, SPLITS, WORD_MODALITIES, words_of
+from assets.inspect.lexicon import MODALITIES, SEQUENCES, WORD_MODALITIES, words_of
 from assets.inspect.patterns import Stretch, pattern, read
 from assets.inspect.roles import Part
 from assets.inspect.unmasked import fields_beside
@@ -33,7 +34,6 @@ _NO_CLASS = words_of("""
     """)
 """What says something of a person, a place or a file, and not what an image shows."""
 
-_SIDES_AND_SEXES = words_of("m f male female man woman l r left right")
 _ACQUISITIONS = SEQUENCES | frozenset(name.lower() for pair in (*MODALITIES, *WORD_MODALITIES.items()) for name in pair)
 _WORDS = re.compile(r"[^\W_][\w .+()'&/-]*")
 _FORMAL = re.compile(r"[\d ./:_-]+")
@@ -180,7 +180,7 @@ def _is_number(text: str) -> bool:
 def _speak_of_others(found: _Values) -> bool:
     """Whether the values say a part of a split, a kind of acquisition, a side or a sex, or what the paths say already."""
     said = {value.lower() for value in found.classes}
-    if any(said <= words for words in (SPLITS, _ACQUISITIONS, _SIDES_AND_SEXES)):
+    if said <= _ACQUISITIONS or is_no_class(said):
         return True
     return all(_stands_in(value, found.group, number) for number, value in found.told.items() if value is not None)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from assets.inspect.circumstances import circumstance_of
+from assets.inspect.circumstances import circumstance_of, is_no_class
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Variable
 from assets.inspect.lexicon import CONDITIONS, IMAGE, MASK, OCCASION, PERSON, SHARES, words_of
@@ -209,17 +209,27 @@ def _fullest(first: Table, tables: Sequence[Table], how: tuple[int, Naming, str,
             why = f"{len(untold)} of {len(set(values))} images have no class in {table.path}; "
             unknown.append(Unknown("classes", f"{why}{other.path} has the same columns and tells {more} of them"))
     names = tuple(sorted({value for one in alike for value in one.of(naming, values, column) if value}))
+    if both := _several_in_one(names):
+        unknown.append(
+            Unknown("classes", f"cells such as {both!r} seem to tell several classes at once; the draft takes it for one")
+        )
     seen = f"{table.path}: column {naming.column!r} names the images, column {column!r} has {len(names)} values"
     some = len(told) != len(set(values)) or not all(told)
     evidence = Evidence("classes", "table", confidence, seen)
     return ClassRule(names, evidence, None, table, naming, number, column, some=some, unknown=tuple(unknown))
 
 
+def _several_in_one(names: Sequence[str]) -> str:
+    """A cell that joins what other cells say alone, as `Mass|Effusion` does; empty where there is none."""
+    joined = ((name, [part.strip() for part in re.split("[|;,+]", name)]) for name in names)
+    return next((name for name, parts in joined if len(parts) > 1 and set(parts) & set(names)), "")
+
+
 def _candidates(table: Table, naming: Naming, values: Sequence[str]) -> list[tuple[str, float]]:
     """Columns that may say a class, with how sure that is: called like one; the only other; the only one with few words."""
     if called := called_like_classes(table, naming, values):
         return [(name, 0.7) for name in called]
-    others = _with_few_values(table, naming, values)
+    others = [name for name in _with_few_values(table, naming, values) if not is_no_class(_said(table, naming, values, name))]
     few = [name for name in others if _repeats(table.of(naming, values, name))]
     if table.headless:
         wordy = [name for name in few if all(len(cell) > 1 and cell.isalpha() for cell in table.of(naming, values, name) if cell)]
@@ -236,6 +246,10 @@ def called_like_classes(table: Table, naming: Naming, values: Sequence[str]) -> 
 def _with_few_values(table: Table, naming: Naming, values: Sequence[str]) -> list[str]:
     spare = [name for name in table.columns if name != naming.column and not is_person_column(name)]
     return [name for name in spare if _is_told(table.of(naming, values, name))]
+
+
+def _said(table: Table, naming: Naming, values: Sequence[str], column: str) -> set[str]:
+    return {cell for cell in table.of(naming, values, column) if cell}
 
 
 def _is_told(cells: Sequence[str]) -> bool:

@@ -27,7 +27,7 @@ from assets.inspect.listing import list_folder
 from assets.inspect.marks_beside import marks_beside
 from assets.inspect.modality import modality, texts_of
 from assets.inspect.named_folders import with_named_folders
-from assets.inspect.official import told_of_parts
+from assets.inspect.official import told_in_tables, told_of_parts
 from assets.inspect.one_structure import named_apart
 from assets.inspect.outlined import as_volumes
 from assets.inspect.pages import other_pages
@@ -116,7 +116,7 @@ def inspect_folder(root: Path) -> Inspection:
         *read_tables(root, (path for part in parts if part.role == "table" for path in part.group.paths)),
         *read_lists(root, (path for part in parts if part.role == "text" for path in part.group.paths[:2])),
     ]
-    unknown = [Unknown("files", why) for why in listing.left_out]
+    unknown = [*(Unknown("files", why) for why in listing.left_out), *told_in_tables(tables)]
     evidence: list[Evidence] = []
     instances = instances_in(root, parts)
     if isinstance(instances, Unknown):

@@ -1,11 +1,13 @@
-"""Parts of an official split that files lie in; what they are called does not say whether ours is to follow them."""
+"""Parts of an official split, in folders or in tables; what they are called does not say whether ours is to follow them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assets.inspect.evidence import Unknown
 from assets.inspect.layout import Plan
+from assets.inspect.lexicon import SPLITS
+from assets.inspect.tables import Table
 
 
 def told_of_parts(planned: Plan) -> Iterator[Unknown]:
@@ -21,3 +23,13 @@ def told_of_parts(planned: Plan) -> Iterator[Unknown]:
     if len(found) > 1:
         why = f"images lie in {', '.join(found)}; the draft divides anew, `split.official` says what the authors divided"
         yield Unknown("split", why)
+
+
+def told_in_tables(tables: Sequence[Table]) -> Iterator[Unknown]:
+    """A line for each column that says nothing but parts of a split."""
+    for table in tables:
+        for column, cells in table.columns.items():
+            found = sorted({cell for cell in cells if cell})
+            if len(found) > 1 and {cell.lower() for cell in found} <= SPLITS:
+                why = f"{table.path}: column {column!r} says {', '.join(found)}; the draft divides anew"
+                yield Unknown("split", f"{why}, `split.official` says what the authors divided")

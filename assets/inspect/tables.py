@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,10 +86,16 @@ class Table:
             for names in sets:
                 if all(name in plain for name in names):
                     diameter = next((own for name, own in plain.items() if "diameter" in name), "")
-                    if how == "centre_lps_mm" and not diameter:
+                    if (how == "centre_lps_mm" and not diameter) or (how == "corners" and not self._opposite(plain, names)):
                         continue
                     return Places(how, tuple(plain[name] for name in names), diameter)
         return None
+
+    def _opposite(self, plain: Mapping[str, str], names: Sequence[str]) -> bool:
+        """Whether the second corner never lies before the first: the ends of lines drawn in images do."""
+        rows = zip(*(self.columns[plain[name]] for name in names), strict=True)
+        corners = [numbers for row in rows if (numbers := _numbers(row))]
+        return all(left <= right and top <= bottom for left, top, right, bottom in corners)
 
     @cached_property
     def _namers(self) -> dict[str, tuple[str, ...]]:
@@ -142,6 +148,14 @@ class Table:
         """The values for which a column says something."""
         said = {key for key, cell in zip(self.columns[naming.column], self.columns[column], strict=True) if cell}
         return {value for value in values if naming.before + value + naming.behind in said}
+
+
+def _numbers(cells: Sequence[str]) -> tuple[float, ...]:
+    """The numbers in cells; none where one holds anything else."""
+    try:
+        return tuple(float(cell) for cell in cells)
+    except ValueError:
+        return ()
 
 
 def _plain(name: str) -> str:

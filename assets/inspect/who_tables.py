@@ -16,7 +16,9 @@ from assets.inspect.tables import Table
 from assets.inspect.tokens import ending_of
 from assets.people import PeopleUnknownError, in_common, read_columns
 
-_WORDS = (*sorted(PERSON - {"case"}), "participant", "case")
+_PART_OF_ONE = ("animal", "specimen", "lesion")
+"""What belongs to one person, or stands for one: better than nobody, if the column counts them."""
+_WORDS = (*sorted(PERSON - {"case"}), "participant", "volunteer", "donor", "case", *_PART_OF_ONE)
 """What a column of people is called; of a patient and a case in one table the patient is meant."""
 _COUNTS = "id|ids|no|nr|num|number|uid|name|code|identifier"
 _COLUMN = re.compile(rf"(.*_)?({'|'.join(sorted(_WORDS, key=len, reverse=True))})_?({_COUNTS})?")
@@ -77,7 +79,7 @@ def _rank(name: str) -> int | None:
     """Which word for a person a column is called by; None for other columns, such as `patient_age`."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     found = _COLUMN.fullmatch(re.sub(r"[\W_]+", "_", apart).strip("_").lower())
-    if found is None or (found[1] and not found[3]):
+    if found is None or ((found[1] or found[2] in _PART_OF_ONE) and not found[3]):
         return None
     return _WORDS.index(found[2])
 
@@ -130,6 +132,9 @@ def _rule(chosen: Sequence[_Way], subjects: Sequence[str], evidence: Sequence[Ev
     seen = f"{where}, column {first['person']!r} the person: {count} people for {len(subjects)} subjects"
     tables = [dict(way.fields) for way in chosen]
     fields = {"table": tables[0]} if len(tables) == 1 else {"tables": tables}
+    if (word := _WORDS[_rank(first["person"]) or 0]) in _PART_OF_ONE:
+        doubt = Unknown("people", f"{first['person']!r} counts {word}s, of which one person may have several")
+        return PeopleRule(fields, Evidence("people", "table", 0.6, seen), (doubt,))
     return PeopleRule(fields, Evidence("people", "table", 0.85, seen))
 
 
@@ -150,7 +155,7 @@ def _plausible(told: Mapping[str, frozenset[str]], chosen: Sequence[_Way]) -> bo
     """Whether these are people, not one for all nor a few kinds in a column called `case`."""
     people = {name for names in told.values() for name in names}
     counted = all(any(letter.isdigit() for letter in name) for name in people)
-    called = all(_rank(way.fields["person"]) != _WORDS.index("case") for way in chosen)
+    called = all((_rank(way.fields["person"]) or 0) < _WORDS.index("case") for way in chosen)
     return len(people) > 1 and (counted or called or len(told) <= _LARGE * len(people))
 
 

@@ -102,8 +102,13 @@ def test_a_table_without_a_header(tmp_path: Path) -> None:
 
 def test_a_table_without_a_header_and_two_columns_of_words(tmp_path: Path) -> None:
     """Nothing tells which of the two is meant."""
-    table_lines(tmp_path, ["mdb1 left CIRC", "mdb2 right CIRC", "mdb3 right NORM", "mdb4 left NORM", "mdb5 left MISC"])
+    table_lines(tmp_path, ["mdb1 fatty CIRC", "mdb2 dense CIRC", "mdb3 dense NORM", "mdb4 fatty NORM", "mdb5 fatty MISC"])
     assert not classes(tmp_path)
+
+
+def test_sides_beside_words_in_a_table_without_a_header_are_no_classes(tmp_path: Path) -> None:
+    table_lines(tmp_path, ["mdb1 left CIRC", "mdb2 right CIRC", "mdb3 right NORM", "mdb4 left NORM", "mdb5 left MISC"])
+    assert classes(tmp_path) == ("CIRC", "MISC", "NORM")
 
 
 def test_a_list_in_json(tmp_path: Path) -> None:

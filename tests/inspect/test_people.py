@@ -162,10 +162,52 @@ def test_a_table_is_not_asked_where_names_tell_the_person(tmp_path: Path) -> Non
     assert not untold(found)
 
 
+def test_images_of_one_lesion_come_together_where_nobody_is_named(tmp_path: Path) -> None:
+    for n, name in enumerate(PATIENTS):
+        picture(tmp_path / f"images/{name}.png", seed=n)
+    rows = [f"{name},HAM_{who},{'ab'[n % 2]}x" for n, (name, who) in enumerate(PATIENTS.items())]
+    table(tmp_path / "train.csv", "image_id,lesion_id,label", rows)
+    found, _, found_people = together(tmp_path)
+    assert found_people == THREE
+    assert any(u.field == "people" and "one person may have several" in u.why for u in found.unknown)
+
+
+def test_of_a_patient_and_a_lesion_the_patient_is_meant(tmp_path: Path) -> None:
+    for n, name in enumerate(PATIENTS):
+        picture(tmp_path / f"images/{name}.png", seed=n)
+    rows = [f"{name},L{n},{who}" for n, (name, who) in enumerate(PATIENTS.items())]
+    table(tmp_path / "train.csv", "image_id,lesion_id,patient_id", rows)
+    _, _, found_people = together(tmp_path)
+    assert found_people == THREE
+
+
 def test_columns_called_like_people() -> None:
-    called = ("patient_id", "PatientID", "Patient Name", "subject", "subjid", "case", "CaseNo", "tcia_patient_id", "pat_nr")
+    called = (
+        "patient_id",
+        "PatientID",
+        "Patient Name",
+        "subject",
+        "subjid",
+        "case",
+        "CaseNo",
+        "tcia_patient_id",
+        "pat_nr",
+        "lesion_id",
+    )
     assert all(is_person_column(name) for name in called)
-    others = ("patient_age", "patient_sex", "pattern", "subjective", "lowercase", "label", "image_id", "id", "showcase id")
+    others = (
+        "patient_age",
+        "patient_sex",
+        "pattern",
+        "subjective",
+        "lowercase",
+        "label",
+        "image_id",
+        "id",
+        "showcase id",
+        "lesion",
+        "specimen",
+    )
     assert [name for name in others if is_person_column(name)] == []
 
 

@@ -139,3 +139,33 @@ def test_columns_of_which_several_are_set_are_no_classes(tmp_path: Path) -> None
     found, spec, _ = drafted(tmp_path)
     assert found.classes is None
     assert spec.classes is None
+
+
+def test_ends_of_lines_are_no_boxes(tmp_path: Path) -> None:
+    for n in range(1, 9):
+        picture(tmp_path / f"films/image{n}.png", seed=n)
+    rows = [f"image{n}.png,{40 - n},{n},{n},{30 + n}" for n in range(1, 9)]
+    (tmp_path / "tracings.csv").write_text("\n".join(["FileName,X1,Y1,X2,Y2", *rows]) + "\n")
+    found, spec, _ = drafted(tmp_path)
+    assert spec.objects is None
+    assert found.said("task") == ""
+
+
+def test_cells_of_several_classes_are_said(tmp_path: Path) -> None:
+    cells = ("Mass", "Effusion", "Mass|Effusion", "No Finding")
+    for n in range(12):
+        picture(tmp_path / f"images/{n:03}.png", seed=n)
+    rows = [f"{n:03}.png,{cells[n % 4]}" for n in range(12)]
+    (tmp_path / "entry.csv").write_text("\n".join(["Image Index,Finding Labels", *rows]) + "\n")
+    found, _, _ = drafted(tmp_path)
+    assert any(u.field == "classes" and "'Mass|Effusion'" in u.why for u in found.unknown)
+
+
+def test_a_column_of_parts_of_a_split_is_said(tmp_path: Path) -> None:
+    for n in range(12):
+        picture(tmp_path / f"images/{n:03}.png", seed=n)
+    rows = [f"{n:03}.png,{('TRAIN', 'VAL', 'TEST')[n % 3]}" for n in range(12)]
+    (tmp_path / "list.csv").write_text("\n".join(["file,Split", *rows]) + "\n")
+    found, spec, _ = drafted(tmp_path)
+    assert spec.classes is None
+    assert any(u.field == "split" and "'Split' says TEST, TRAIN, VAL" in u.why for u in found.unknown)
