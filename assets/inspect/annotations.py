@@ -1,14 +1,22 @@
-"""Files of marked objects in formats that the dataset language does not read: COCO, LabelMe, MD.ai. They still tell the task."""
+"""Marked objects in formats that the dataset language does not read: COCO, LabelMe, MD.ai, run lengths in tables.
+
+They still tell the task.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assets.inspect.tables import Table
+
 _OPENED, _MOST_BYTES, _MOST_ITEMS = 12, 1 << 25, 2000
+_RUNS = re.compile(r"\d+ \d+(?: \d+ \d+)*")
+_NO_RUNS = frozenset(("", "-1", "1 0"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,21 @@ def annotated_in(root: Path, paths: Iterable[str]) -> Annotated | None:
             if found is not None:
                 return found
     return None
+
+
+def run_lengths(tables: Sequence[Table]) -> Annotated | None:
+    """The first table of masks written as run lengths, pairs of a start and a length, as `EncodedPixels` has them."""
+    for table in tables:
+        for column, cells in table.columns.items():
+            if is_run_lengths(cells):
+                return Annotated(table.path, f"run lengths in column {column.strip()!r}", (), outlined=True)
+    return None
+
+
+def is_run_lengths(cells: Sequence[str]) -> bool:
+    """Whether cells hold pairs of whole numbers, several in one, or say that there is nothing."""
+    said = {cell.strip() for cell in cells} - _NO_RUNS
+    return bool(said) and all(_RUNS.fullmatch(cell) for cell in said) and any(cell.count(" ") > 2 for cell in said)
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

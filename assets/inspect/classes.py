@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from assets.inspect.annotations import is_run_lengths
 from assets.inspect.circumstances import circumstance_of, is_no_class
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Variable
@@ -25,6 +26,8 @@ CLASS_WORDS = words_of("""
 _SET = frozenset(("1", "1.0"))
 _FLAGS = _SET | {"0", "0.0"}
 _NEARLY_ALL = 0.95
+_UNKNOWN_WORDS = 0.6
+"""How sure classes are of whose names no rule knows the meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,8 @@ def from_names(part: Part) -> ClassRule | None:
     """A part of the path with few values that many files share."""
     for number, variable in enumerate(part.group.variables):
         if part.class_at in variable.at and _is_class(part, variable) and not circumstance_of(variable.distinct):
-            return _of_words(variable, number)
+            rule = _of_words(variable, number)
+            return rule if rule.evidence.confidence > _UNKNOWN_WORDS else _conditions(part) or rule
     for number, variable in enumerate(part.group.variables):
         if variable.kind == "number" and _is_numbered_folder(part, variable):
             start = max(n for n in range(variable.at[0]) if n == 0 or part.group.rows[0][n - 1].text == "/")
@@ -117,7 +121,22 @@ def _of_words(variable: Variable, number: int) -> ClassRule:
     if {word for name in names for word in words(name)} & CONDITIONS:
         return ClassRule(names, Evidence("classes", "field", 0.75, seen), variable=number)
     why = f"{seen}, of which no rule knows the meaning: a person must see that these are classes"
-    return ClassRule(names, Evidence("classes", "field", 0.6, why), variable=number)
+    return ClassRule(names, Evidence("classes", "field", _UNKNOWN_WORDS, why), variable=number)
+
+
+def _conditions(part: Part) -> ClassRule | None:
+    """Paths that each speak of one of several conditions anywhere, as `hand/patient3/study1_positive/2` does."""
+    spoken = [set(words(path)) & CONDITIONS for path in part.group.paths]
+    if any(len(said) != 1 for said in spoken):
+        return None
+    names = tuple(sorted(set.union(*spoken)))
+    if not 2 <= len(names) <= MOST_CLASSES:
+        return None
+    matches = {name: rf"(?i:.*(?<![a-z]){name}(?![a-z]).*)" for name in names}
+    if any(sum(bool(re.fullmatch(how, path)) for how in matches.values()) != 1 for path in part.group.paths):
+        return None
+    seen = f"every path speaks of one of {', '.join(names)}"
+    return ClassRule(names, Evidence("classes", "field", 0.7, seen), told="{path}", matches=matches)
 
 
 def _flag(part: Part) -> ClassRule | None:
@@ -244,7 +263,7 @@ def called_like_classes(table: Table, naming: Naming, values: Sequence[str]) -> 
 
 
 def _with_few_values(table: Table, naming: Naming, values: Sequence[str]) -> list[str]:
-    spare = [name for name in table.columns if name != naming.column and not is_person_column(name)]
+    spare = [n for n, cells in table.columns.items() if n != naming.column and not (is_person_column(n) or is_run_lengths(cells))]
     return [name for name in spare if _is_told(table.of(naming, values, name))]
 
 

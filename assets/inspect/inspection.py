@@ -9,7 +9,7 @@ from pathlib import Path
 from assets.inspect import classes as class_rules
 from assets.inspect import dicom_marks, kinds, merging, objects, who
 from assets.inspect import labels as label_rules
-from assets.inspect.annotations import Annotated, annotated_in
+from assets.inspect.annotations import Annotated, annotated_in, run_lengths
 from assets.inspect.axes import with_axes
 from assets.inspect.candidates import Candidate, class_candidates
 from assets.inspect.channel_names import with_channel_names
@@ -135,7 +135,7 @@ def inspect_folder(root: Path) -> Inspection:
         unknown += planned.unknown
     elif instances is None:
         unknown.append(Unknown("layout", "no images were recognised"))
-    found = replace(found, annotated=_annotated(found))
+    found = replace(found, annotated=_annotated(found, tables))
     if found.annotated is not None:
         why = f"{found.annotated.path} is {found.annotated.format}, which no draft can use; it names "
         unknown.append(Unknown("objects", why + (", ".join(found.annotated.names[:20]) or "nothing")))
@@ -300,13 +300,14 @@ def _descriptions(found: Inspection) -> list[str]:
     return [path for part in found.parts if part.role == "text" for path in part.group.paths if path.endswith(".json")]
 
 
-def _annotated(found: Inspection) -> Annotated | None:
+def _annotated(found: Inspection, tables: Sequence[Table]) -> Annotated | None:
     """Marked objects of no use for a draft, where there are images and nothing else tells a task."""
     planned = found.plan is not None and not found.plan.labels
     instances = found.dicom is not None and not found.dicom.outlined
     if not (planned or instances) or found.objects is not None or found.classes is not None:
         return None
-    return annotated_in(found.root, (path for part in found.parts if part.role == "text" for path in part.group.paths[:2]))
+    texts = (path for part in found.parts if part.role == "text" for path in part.group.paths[:2])
+    return annotated_in(found.root, texts) or run_lengths(tables)
 
 
 def _with_kinds(found: Inspection) -> Inspection:
@@ -353,7 +354,7 @@ def _told_of_plan(found: Inspection) -> list[Evidence | Unknown]:
 def _task(found: Inspection) -> Evidence | Unknown:
     if found.annotated is not None:
         said = "segmentation" if found.annotated.outlined else "detection"
-        return Evidence("task", said, 0.6, f"{found.annotated.path} marks objects as {found.annotated.format} does")
+        return Evidence("task", said, 0.6, f"{found.annotated.path} marks objects in the form of {found.annotated.format}")
     if found.told is not None:
         return found.told.task
     boxes = found.objects is not None

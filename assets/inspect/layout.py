@@ -161,6 +161,8 @@ def _split(source: Source) -> list[Source]:
     if unique(group, source.where):
         return [source]
     taken = {at for stretch in source.where for at in range(stretch.start, stretch.end)}
+    if group.family == "dicom":
+        return []  # many instances of one subject are slices, not series
     spare = [v for v in group.variables if not taken & set(v.at) and len(v.distinct) <= _MOST_SPLIT]
     for variable in sorted(spare, key=lambda v: len(v.distinct)):
         found: list[Source] = []

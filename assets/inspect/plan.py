@@ -99,8 +99,9 @@ def _planned(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Open
         if rule is not None and rule.variable is not None and (both := _classified(best[0], rule)) is not None:
             return both
         planned = _segmentation(best, [pairs for pairs in paired if len(pairs) == 1])
-        return planned and with_further(with_exceptions(planned, masks), images)
-    if masks and (not images or len(masks[0].group.paths) > 3 * len(images[0].group.paths)):
+        if planned is not None:
+            return with_further(with_exceptions(planned, masks), images)
+    if masks and not paired and (not images or len(masks[0].group.paths) > 3 * len(images[0].group.paths)):
         return alone(masks)
     return (in_containers(images[0], opener) or _without_masks(parts, images, rules)) if images else None
 

@@ -49,7 +49,7 @@ def _doubt(*, masks: bool, classes: ClassRule | None, share: float, loose: Seque
     if masks and share < _FEW:
         return f"{share:.0%} of the images have a label map, and nothing says what the others are for"
     if loose and not masks and (classes is None or 2 * len(loose) >= n_images):
-        return f"{len(loose)} label maps were recognised, such as {loose[0]}, and belong to no image"
+        return f"{len(loose)} label maps were recognised, such as {loose[0]}, and the draft gives them to no image"
     return ""
 
 

@@ -73,7 +73,7 @@ def test_label_maps_that_belong_to_no_image_leave_the_task_open(tmp_path: Path) 
         picture(tmp_path / f"masks/x{number}q.png", mask=True)
     found = inspect_folder(tmp_path)
     assert found.said("task") == ""
-    assert any("belong to no image" in why for why in doubts(found, "task"))
+    assert any("the draft gives them to no image" in why for why in doubts(found, "task"))
 
 
 def test_a_file_of_several_arrays_needs_a_key_and_the_draft_says_so(tmp_path: Path) -> None:

@@ -1,0 +1,91 @@
+"""Forms that many public sets have: studies in folders of patients, an object a mask, run lengths, slices beside pictures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assets.inspect import inspect_folder
+from assets.inspect.who_names import from_names
+from assets.inspect.who_tables import PeopleRule
+from assets.people import people
+from tests.inspect.folders import drafted, images, instance, pairs, picture, told
+
+
+def test_studies_of_conditions_in_folders_of_patients(tmp_path: Path) -> None:
+    """The class is the condition and not the limb, and images of one patient stay together, as both limbs number alike."""
+    for limb in ("XR_ELBOW", "XR_HAND"):
+        for patient in range(4):
+            for image in (1, 2):
+                study = f"study1_{'positive' if patient % 2 else 'negative'}"
+                picture(tmp_path / f"train/{limb}/patient{patient:05}/{study}/image{image}.png", seed=10 * patient + image)
+    _, spec, tree = drafted(tmp_path)
+    assert spec.classes is not None
+    assert spec.classes.names == ("negative", "positive")
+    assert {name: said for name, said in told(spec, tree).items() if "positive" in name} == {
+        name: "positive" for name in tree.subjects if "positive" in name
+    }
+    assert set(people(spec, tmp_path, list(tree.subjects)).values()) == {f"patient{n:05}" for n in range(4)}
+
+
+def test_a_mask_for_each_object_leaves_the_images_and_the_task_open(tmp_path: Path) -> None:
+    for image in ("4b227777d4dd1fc6", "e7f6c011776e8db7", "ef2d127de37b942b"):
+        picture(tmp_path / f"train/{image}/images/{image}.png", seed=len(image))
+        for number in range(5):
+            picture(tmp_path / f"train/{image}/masks/{image[:8]}{number:08x}.png", mask=True, seed=number)
+    found, spec, tree = drafted(tmp_path)
+    assert len(images(tree)) == 3
+    assert not spec.layout.labels
+    assert any(u.field == "layout" and "15 of 15 label maps are not used" in u.why for u in found.unknown)
+    assert any(u.field == "task" for u in found.unknown)
+
+
+def test_annotations_behind_the_names_of_pictures_are_label_maps(tmp_path: Path) -> None:
+    rows = ["name,patient ID, grade"]
+    for part, n in (("train", 8), ("testA", 4)):
+        for number in range(1, n + 1):
+            picture(tmp_path / f"{part}_{number}.bmp", seed=number)
+            picture(tmp_path / f"{part}_{number}_anno.bmp", mask=True, seed=number)
+            rows.append(f"{part}_{number},{number // 2},{('benign', 'malignant')[number % 2]}")
+    (tmp_path / "Grade.csv").write_text("\n".join(rows) + "\n")
+    found, spec, tree = drafted(tmp_path)
+    assert found.said("task") == "segmentation"
+    assert len(tree.subjects) == 12
+    assert ("testA_2.bmp", "testA_2_anno.bmp") in pairs(spec, tree)
+    persons = people(spec, tmp_path, list(tree.subjects))
+    assert persons["train_2"] == persons["train_3"] != persons["train_4"]
+
+
+@pytest.mark.parametrize("column", [" EncodedPixels", "rle"])
+def test_run_lengths_tell_a_task_that_no_draft_can_use_and_are_no_classes(tmp_path: Path, column: str) -> None:
+    rows = [f"ImageId,{column}"]
+    for number in range(8):
+        instance(tmp_path / f"dicom/1.2.3.{number}/1.2.3.{number}.dcm", f"p{number}", study=str(number), modality="CR")
+        rows.append(f"1.2.3.{number},{('-1', '10 5 40 5', '12 3 30 4 50 6')[number % 3]}")
+    (tmp_path / "train-rle.csv").write_text("\n".join(rows) + "\n")
+    found, spec, _ = drafted(tmp_path)
+    assert found.said("task") == "segmentation"
+    assert spec.classes is None
+    assert any(u.field == "objects" and "run lengths" in u.why for u in found.unknown)
+
+
+def test_slices_of_one_subject_are_no_series_of_their_own(tmp_path: Path) -> None:
+    for patient in (1, 2, 5):
+        for number in range(4):
+            instance(tmp_path / f"CT/{patient}/DICOM_anon/i{number:04},0000b.dcm", f"{patient}", number + 1, study=f"s{patient}")
+            picture(tmp_path / f"CT/{patient}/Ground/liver_GT_{number:03}.png", mask=True, seed=number)
+    found = inspect_folder(tmp_path)
+    assert found.plan is not None
+    assert len(found.plan.series) == 1
+    assert found.said("task") == ""
+
+
+def test_a_person_behind_other_folders_is_read_and_names_without_stand_for_themselves() -> None:
+    names = [f"{grade}/pat{patient:03}_slice{grade}" for grade in (0, 1) for patient in range(10)] + ["1/extra_slice1"]
+    rule = from_names(names, [])
+    assert isinstance(rule, PeopleRule)
+    found = [re.search(rule.fields["id"], name) for name in names]
+    persons = [match.group() for match in found if match]
+    assert persons == [f"pat{patient:03}" for _ in (0, 1) for patient in range(10)] + ["1/extra_slice1"]
