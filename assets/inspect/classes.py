@@ -20,7 +20,8 @@ from assets.inspect.who_tables import is_person_column
 
 MOST_CLASSES = 30
 CLASS_WORDS = words_of("""
-    class label labels diagnosis dx category type pathology grade classification target quality finding abnormality outcome group
+    class label labels diagnosis diagnostic dx category type subtype pathology grade severity disease classification target quality
+    finding abnormality outcome group
     """)
 
 _SET = frozenset(("1", "1.0"))

@@ -50,6 +50,8 @@ def _joined(bucket: Sequence[Part], *, crossed: bool, splits: bool) -> list[Part
     folders = [_folders(part.group) for part in bucket]
     front, back = _common(folders)
     spans = [(_at(part.group, front), _at(part.group, len(own) - back)) for part, own in zip(bucket, folders, strict=True)]
+    if any(_repeat(part.group, span) for part, span in zip(bucket, spans, strict=True)):
+        return list(bucket)
     if not crossed:
         apart = any(_reserved(part.group, span) for part, span in zip(bucket, spans, strict=True))
         shares = {frozenset(_said(part.group, span) & SPLITS) for part, span in zip(bucket, spans, strict=True)}
@@ -87,6 +89,12 @@ def _at(group: Group, level: int) -> int:
     """The first token of a folder, or of the name behind the last one."""
     slashes = [n for n, token in enumerate(group.rows[0]) if token.text == "/"]
     return slashes[level - 1] + 1 if level else 0
+
+
+def _repeat(group: Group, span: tuple[int, int]) -> bool:
+    """Whether the folders are those of subjects: what varies in them stands in the names of the files again."""
+    inside = [{span[0] <= at < span[1] for at in variable.at} for variable in group.variables]
+    return any(len(both) > 1 for both in inside)
 
 
 def _reserved(group: Group, span: tuple[int, int]) -> bool:

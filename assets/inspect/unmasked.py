@@ -35,7 +35,7 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
     keys = [n for n, v in enumerate(group.variables) if n != class_number and v.kind not in PARTED]
     fields, people = keyed(group, keys)
     fields = with_split(fields, group, [n for n in range(len(group.variables)) if n != class_number])
-    where = stretches(group, fields) if fields else None
+    where = stretches(group, fields) if "subject" in fields else None
     by_path = where is None or not unique(group, where)
     if by_path:
         where = _whole(group)
