@@ -71,7 +71,8 @@ def step_parameters(spec: DatasetSpec, step: str) -> dict[str, Any]:
         }
     if step == "splits":
         people = {name: said for name, said in _said(spec.people).items() if name != "overlaps"}  # which are only told
-        return {"split": _said(spec.split), "people": people, "pool": spec.people_pool}
+        field = {"field": {**spec.layout.fields, **spec.layout.tags}[spec.people.field]} if spec.people.field else {}
+        return {"split": _said(spec.split), "people": people, "pool": spec.people_pool, **field}
     if step == "records":
         return _records_parameters(spec)
     told = {name: _said(part) for name, part in (("classes", spec.classes), ("objects", spec.objects)) if part is not None}

@@ -228,7 +228,7 @@ def make_splits(dataset: Dataset) -> tuple[pl.DataFrame, list[Finding]]:
     findings: list[Finding] = []
     official: dict[str, str] = {}
     try:
-        who = people(spec, root, subjects)
+        who = people(spec, root, subjects, dataset.discover)
         official = official_split(spec, root, paths)
     except PeopleUnknownError as error:
         raise NotReadyError(f"{error}; without it a person could be on both sides") from error

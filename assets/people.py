@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from assets.raw import RawTree, discover
 from assets.spec import DatasetSpec
 from assets.spec_people import PeopleTable
 from assets.text_tables import TableUnreadableError, read_text_table
@@ -15,14 +16,25 @@ class PeopleUnknownError(Exception):
     """Who a subject is cannot be told, so that it must not be split; the message says why."""
 
 
-def people(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> dict[str, str]:
+def people(
+    spec: DatasetSpec, raw_root: Path, subjects: Sequence[str], discovered: Callable[[], RawTree] | None = None
+) -> dict[str, str]:
     """Subject -> the person, named as everywhere in the spec's pool.
 
+    Args:
+        spec: The dataset.
+        raw_root: Its raw folder.
+        subjects: Who is asked for.
+        discovered: Gives what the raw folder holds, where that is known already; asked if a field of the layout names people.
+
     Raises:
-        PeopleUnknownError: A table that names the people is missing, lacks subjects or contradicts another, or a name has no id.
+        PeopleUnknownError: A table that names the people is missing, lacks subjects or contradicts another, a name has no id, or
+            a field is missing or names several.
     """
     if spec.people.all_tables:
         return _from_tables(spec, raw_root, subjects)
+    if spec.people.field:
+        return _from_field(spec, discovered() if discovered is not None else discover(spec, raw_root), subjects)
     if spec.people.id is None:
         return {subject: subject for subject in subjects}
     found = {subject: re.search(spec.people.id, subject) for subject in subjects}
@@ -31,6 +43,17 @@ def people(spec: DatasetSpec, raw_root: Path, subjects: Sequence[str]) -> dict[s
         raise PeopleUnknownError(f"subjects of {spec.slug} have no id that fits {spec.people.id}: {few(nameless)}")
     ids = {subject: match.group() for subject, match in found.items() if match is not None}
     return ids if spec.people.consecutive == 1 else _in_groups(spec, ids)
+
+
+def _from_field(spec: DatasetSpec, tree: RawTree, subjects: Sequence[str]) -> dict[str, str]:
+    name = spec.people.field
+    told = {subject: sorted({scan.fields.get(name, "").strip() for scan in tree.subjects[subject].scans}) for subject in subjects}
+    if nameless := [subject for subject, whose in told.items() if "" in whose or not whose]:
+        raise PeopleUnknownError(f"the field {name} of {spec.slug} says nothing of {few(nameless)}")
+    if several := [subject for subject, whose in told.items() if len(whose) > 1]:
+        said = few(told[several[0]])
+        raise PeopleUnknownError(f"the field {name} of {spec.slug} gives {several[0]} to several people: {said}")
+    return {subject: whose[0] for subject, whose in told.items()}
 
 
 def _in_groups(spec: DatasetSpec, ids: Mapping[str, str]) -> dict[str, str]:

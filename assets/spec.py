@@ -207,6 +207,11 @@ class DatasetSpec(Part):
         ):
             if used - known:
                 raise ValueError(f"{what} that are not declared: {sorted(used - known)}")
+        known = {*self.layout.fields, *self.layout.tags}
+        if self.people.field and self.people.field not in known:
+            raise ValueError(
+                f"people are named by the field {self.people.field!r}, which the layout has neither under `fields` nor `tags`"
+            )
         if self.layout.landmarks and not self.landmarks:
             raise ValueError("there are landmark files but no `landmarks` that name them")
         return self

@@ -46,6 +46,7 @@ class People(Part):
     Attributes:
         pool: Datasets of one pool name people alike: the same `id` in two of them is the same person, and lies in the same
             split in both. The slug if not given.
+        field: One of the layout's `fields` or `tags` that names the person, e.g. one that reads `PatientID`.
         id: Regular expression that finds a person's id in a subject's name; the whole name if not given.
         consecutive: How many ids in a row, counted from 1, are one person: 2 where odd is the left and even the right side.
         table: A table that names the person of a subject, where names do not.
@@ -55,6 +56,7 @@ class People(Part):
     """
 
     pool: str = ""
+    field: str = ""
     id: Regex | None = None
     consecutive: int = Field(default=1, ge=1)
     table: PeopleTable | None = None
@@ -70,6 +72,7 @@ class People(Part):
     @model_validator(mode="after")
     def _is_told_once(self) -> Self:
         ways = {"table": self.table is not None, "tables": bool(self.tables), "id": self.id is not None}
+        ways["field"] = bool(self.field)
         given = [name for name, is_given in ways.items() if is_given]
         if len(given) > 1:
             raise ValueError(f"people are named in one way, not by {' and '.join(f'`{name}`' for name in given)}")

@@ -13,8 +13,10 @@ from pathlib import Path, PurePosixPath
 from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import as_regex, regex_of_bare
+from assets.inspect.patients import Stated, by_header, in_folders, named_in_part
 from assets.inspect.segments import Alone, Drawn, as_label_maps, drawn_in, only_objects, unreadable
 from assets.inspect.tokens import ending_of
+from assets.inspect.who_tables import PeopleRule
 from assets.templates import stem
 from resources.findings import BadInputError
 from resources.readers.dicom.door import sniff
@@ -75,6 +77,7 @@ class DicomSet:
         evidence: Why.
         unknown: What could not be told.
         alone: What segmentations are that have no images and stand for these too.
+        people: How headers tell the person, where paths do not.
     """
 
     patterns: tuple[str, ...]
@@ -91,6 +94,7 @@ class DicomSet:
     share: float = 1.0
     seen: tuple[Seen, ...] = ()
     alone: Alone | None = None
+    people: PeopleRule | None = None
 
 
 def dicom_set(root: Path, paths: Sequence[str], *, others: bool = False) -> DicomSet | Unknown | None:
@@ -138,35 +142,34 @@ def _standing_alone(found: DicomSet, drawn: Sequence[Seen], troubles: Sequence[s
 
 def _laid_out(paths: Sequence[str], seen: Sequence[Seen], images: Sequence[Seen]) -> DicomSet:
     """The layout of instances, some of which are images or stand for these."""
-    level, evidence, unknown = _patient_level(paths, seen)
-    rule = None if any(e.confidence > 0.9 for e in evidence) else _class_folders(paths)
-    if rule is not None:
-        level = min(len(_parts(path)) for path in paths) - 1
-        unknown = [Unknown("people", "instances lie in folders of classes, and no header names the patient as the path does")]
-        evidence = []
-    patterns, subjects, deeper = _patterns(paths, level, with_folder=rule is not None)
+    stated = [Stated(one.path, one.patient, dict(one.uids).get("StudyInstanceUID", "")) for one in seen]
+    place = _place(paths, seen, stated)
+    rule = None if place.folder_is_patient else _class_folders(paths)
+    if rule is not None and not place.file_is_patient:
+        place = _standing_for_itself(paths, min(len(_parts(path)) for path in paths) - 2)
+    evidence = [place.evidence] if place.evidence is not None else []
+    people = None if place.evidence is not None and place.evidence.confidence >= 0.9 else by_header(stated)
     modalities = tuple(name for name, _ in Counter(one.modality for one in images).most_common())
     structures = tuple(sorted({name for one in seen for name in one.structures if name}))
     outlined = any(one.kind in _OUTLINES for one in seen)
     if outlined:
         kinds = Counter(one.kind for one in seen)
         evidence.append(Evidence("role", "outlines", 0.9, ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())))
-    last = regex_of_bare(_parts(path)[-1] for path in paths) if _are_bare(patterns) else "[^/.][^/]*"
-    scan = f"(?:[^/]+/)*{last}" if deeper else None
     return DicomSet(
-        patterns,
-        as_regex(subjects) if deeper or not _are_bare(patterns) else regex_of_bare(subjects),
-        scan,
+        place.patterns,
+        place.subject,
+        place.scan,
         modalities,
         structures,
         outlined,
         rule,
-        tuple(subjects),
+        place.subjects,
         tuple(paths),
         tuple(evidence),
-        tuple(unknown),
+        (people,) if isinstance(people, Unknown) else (),
         _share(seen) if len(_folders(paths)) <= MOST_OPENED else 1.0,
         tuple(seen),
+        people=people if isinstance(people, PeopleRule) else None,
     )
 
 
@@ -208,8 +211,8 @@ def spoken_of(instances: DicomSet, names: AbstractSet[str]) -> DicomSet:
     kept = {folder for folder, subjects in tops.items() if set(subjects) & names}
     chosen = [n for n, path in enumerate(instances.paths) if tuple(_parts(path)[:-1]) in kept]
     paths = tuple(instances.paths[n] for n in chosen)
-    patterns, subjects, _ = _patterns(paths, level, with_folder=False)
-    subject = regex_of_bare(subjects) if _are_bare(patterns) else as_regex(subjects)
+    patterns, subjects, _ = _patterns(paths, level)
+    subject = _expression(patterns, subjects)
     return replace(instances, patterns=patterns, subjects=tuple(subjects), subject=subject, paths=paths)
 
 
@@ -251,33 +254,79 @@ def _headers(root: Path, paths: Iterable[str]) -> Iterable[Seen]:
         yield Seen(path, named.kind, named.key.modality, named.patient_id, structures, uids, described, drawn)
 
 
-def _patient_level(paths: Sequence[str], seen: Sequence[Seen]) -> tuple[int, list[Evidence], list[Unknown]]:
-    """Which folder, counted from the root, is a patient's."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How instances are keyed.
+
+    Attributes:
+        patterns: With `{subject}` and, where there is more below, `{scan}`.
+        subject: Expression of a subject.
+        scan: Expression of what lies below.
+        subjects: What `{subject}` reads in every path.
+        evidence: Why; None where every instance stands for itself.
+        file_is_patient: Whether the file's name says the patient.
+    """
+
+    patterns: tuple[str, ...]
+    subject: str
+    scan: str | None
+    subjects: tuple[str, ...]
+    evidence: Evidence | None = None
+    file_is_patient: bool = False
+
+    @property
+    def folder_is_patient(self) -> bool:
+        """Whether a folder surely says the patient."""
+        return self.evidence is not None and self.evidence.confidence > 0.9 and not self.file_is_patient
+
+
+def _place(paths: Sequence[str], seen: Sequence[Seen], stated: Sequence[Stated]) -> _Place:
+    """Where the patient stands in the paths; else the folder of one, or every instance by itself."""
     levels = Counter(
         level for one in seen if one.patient for level, name in enumerate(_parts(one.path)) if one.patient in (name, stem(name))
     )
     if levels and levels.most_common(1)[0][1] >= 0.5 * len(seen):
         level = levels.most_common(1)[0][0]
-        text = f"folder {level + 1} of the path is the PatientID in {levels[level]} of {len(seen)} headers"
-        return level, [Evidence("layout.subject", "person", 0.95, text)], []
+        what = "the file's name" if all(len(_parts(one.path)) == level + 1 for one in seen) else f"folder {level + 1} of the path"
+        text = f"{what} is the PatientID in {levels[level]} of {len(seen)} headers"
+        return _at(paths, level, Evidence("layout.subject", "person", 0.95, text))
+    if (named := named_in_part(paths, stated)) is not None:
+        return _Place(named.patterns, named.subject, named.scan, named.subjects, named.evidence, named.in_name)
     split = [_parts(path) for path in paths]
-    depth = min(map(len, split))
-    level = next((n for n in range(depth) if len({parts[n] for parts in split}) > 1), depth - 1)
-    if level < depth - 1:
-        return level, [Evidence("layout.subject", "folder", 0.5, "the outermost folder that differs")], []
-    return level, [], [Unknown("people", "instances lie in one folder, and no header names the patient as the path does")]
+    depth = min(map(len, split)) - 1
+    level = next((n for n in range(depth) if len({parts[n] for parts in split}) > 1), depth)
+    if level < depth and (found := in_folders(stated, level, depth)) is not None:
+        return _at(paths, *found)
+    return _standing_for_itself(paths, level)
+
+
+def _at(paths: Sequence[str], level: int, evidence: Evidence) -> _Place:
+    """The names of one level are subjects."""
+    patterns, subjects, deeper = _patterns(paths, level)
+    last = regex_of_bare(_parts(path)[-1] for path in paths) if _are_bare(patterns) else "[^/.][^/]*"
+    scan = f"(?:[^/]+/)*{last}" if deeper else None
+    return _Place(patterns, _expression(patterns, subjects, deeper=deeper), scan, tuple(subjects), evidence)
+
+
+def _standing_for_itself(paths: Sequence[str], level: int) -> _Place:
+    """Every instance is called by its path from a level on."""
+    patterns, subjects, _ = _patterns(paths, level, whole=True)
+    return _Place(patterns, _expression(patterns, subjects), None, tuple(subjects))
+
+
+def _expression(patterns: Sequence[str], subjects: Sequence[str], *, deeper: bool = False) -> str:
+    return as_regex(subjects) if deeper or not _are_bare(patterns) else regex_of_bare(subjects)
 
 
 def _parts(path: str) -> list[str]:
     return path.split("/")
 
 
-def _patterns(paths: Sequence[str], level: int, *, with_folder: bool) -> tuple[tuple[str, ...], list[str], bool]:
-    """The patterns, the names of the subjects, and whether anything lies below them."""
+def _patterns(paths: Sequence[str], level: int, *, whole: bool = False) -> tuple[tuple[str, ...], list[str], bool]:
+    """The patterns, the names of the subjects, and whether anything lies below them; `whole` takes all from a level on as one."""
     split = [parts for path in paths if len(parts := _parts(path)) > level]
-    if with_folder:
-        split = [[*parts[:-2], f"{parts[-2]}/{parts[-1]}"] for parts in split]
-        level -= 1
+    if whole:
+        split = [[*parts[:level], "/".join(parts[level:])] for parts in split]
     above = []
     for n in range(level):
         folders = {parts[n] for parts in split}

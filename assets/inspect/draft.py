@@ -16,6 +16,7 @@ from assets.inspect.fourth_axis import channels_of, series_names
 from assets.inspect.inspection import Inspection
 from assets.inspect.layout import Plan, Source
 from assets.inspect.objects import ObjectRule, label_column, names_in
+from assets.inspect.patients import FIELDS
 from assets.inspect.patterns import endings_apart, regex_of
 from assets.inspect.roles import Part
 from assets.inspect.targets import target_candidates
@@ -47,10 +48,10 @@ def as_mapping(found: Inspection, slug: str) -> dict[str, Any]:
         content |= _classes(found, found.plan) | _objects(found)
         if found.classes is not None and found.classes.bare:
             content["layout"] = _without_zeros(content["layout"], _held_against(found.plan, found.classes.keyed)[1:-1])
-        if found.people is None and not any(e.field == "layout.subject" for e in found.evidence):
-            content["people"] = {"unit": "image"}
     if found.people is not None:
         content["people"] = dict(found.people.fields)
+    elif "layout" in content and not any(e.field == "layout.subject" for e in found.evidence):
+        content["people"] = {"unit": "image"}
     return content
 
 
@@ -112,8 +113,8 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
     layout: dict[str, Any] = {"subject": instances.subject}
     if instances.scan:
         layout["scan"] = instances.scan
-    if found.objects is not None and found.objects.tags:
-        layout["tags"] = dict(found.objects.tags)
+    if tags := _tags(found):
+        layout["tags"] = tags
     path: Any = list(instances.patterns) if len(instances.patterns) > 1 else instances.patterns[0]
     asked = "|".join(sorted(instances.modalities))
     layout["series"] = {"instance" if instances.alone is None else "segmentation": {"path": path, "header": {"Modality": asked}}}
@@ -124,6 +125,13 @@ def _dicom_layout(found: Inspection, instances: DicomSet) -> dict[str, Any]:
     if others:
         layout["ignore"] = {path: _reason(part) for part in others for path in endings_apart(part.group, ())}
     return layout
+
+
+def _tags(found: Inspection) -> dict[str, str]:
+    """Fields that are read in headers: what marks objects, and who the person is."""
+    marked = dict(found.objects.tags) if found.objects is not None else {}
+    field = found.people.fields.get("field") if found.people is not None else None
+    return marked | ({field: FIELDS[field]} if field else {})
 
 
 def _series(source: Source, planned: Plan) -> dict[str, Any]:

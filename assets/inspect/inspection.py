@@ -145,7 +145,8 @@ def inspect_folder(root: Path) -> Inspection:
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
     for answer in (*_told_of_plan(found), _task(found), _dimension(found), _modality(found, seen, texts_of(root, parts))):
         _sort_in(answer, evidence, unknown)
-    people, unknown = who.people_of(root, _subjects(found), tables, (evidence, unknown))
+    by_header = found.dicom.people if found.dicom is not None else None
+    people, unknown = who.people_of(root, _subjects(found), tables, (evidence, unknown), by_header)
     return replace(
         found,
         evidence=(*evidence, *([people.evidence] if people is not None else ())),

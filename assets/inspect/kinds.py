@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from assets.inspect.classes import ClassRule
 from assets.inspect.dicom_sets import DicomSet
@@ -53,13 +54,16 @@ def _modalities(instances: DicomSet) -> ClassRule | None:
 
 
 def _words_of_several_patients(instances: DicomSet) -> ClassRule | None:
-    """The word that names begin with, as in `Lund_0117.dcm`: no person's, as each stands before several patients."""
+    """The word that names begin with, as in `Lund_0117.dcm`: no person's, as each stands before several patients.
+
+    Where the PatientIDs begin with it too, it is a part of what patients are called, such as where they were seen, and no class.
+    """
     begun = [re.match(r"([A-Za-z]{2,})[ _.-]*\d", path.rpartition("/")[2]) for path in instances.paths]
     spelled = [found[1] for found in begun if found]
     counts = Counter(word.lower() for word in spelled)
     if len(spelled) < len(begun) or not 2 <= len(counts) <= _MOST_NAMES or 2 * len(counts) > len(begun):
         return None
-    if set(counts) & _NO_CLASSES or not _shared(instances):
+    if set(counts) & _NO_CLASSES or not _shared(instances) or _begin_patients(instances, set(counts)):
         return None
     names = {word: max(sorted({s for s in spelled if s.lower() == word}), key=spelled.count) for word in sorted(counts)}
     seen = f"no label is told, and names begin with {', '.join(names.values())}, which stand before several patients each"
@@ -74,6 +78,12 @@ def _shared(instances: DicomSet) -> bool:
         patients[re.split("[^a-z]", one.path.rpartition("/")[2].lower())[0]].append(one.patient)
     several = [found for found in patients.values() if len(found) > 1]
     return bool(several) and all(len(set(found) - {""}) > 1 for found in several)
+
+
+def _begin_patients(instances: DicomSet, spoken: AbstractSet[str]) -> bool:
+    """Whether most PatientIDs begin with the first word of their file's name."""
+    begun = [re.match("[A-Za-z]*", one.patient.strip()) for one in instances.seen if one.patient]
+    return 2 * sum(found is not None and found[0].lower() in spoken for found in begun) > len(begun)
 
 
 def _differ(had: Mapping[str, set[str]], kinds: Sequence[str]) -> bool:

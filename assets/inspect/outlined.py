@@ -19,19 +19,19 @@ _WHY = "whole series and what is outlined on them; with several series of a stud
 
 
 def as_volumes(instances: DicomSet, labels: Mapping[int, str]) -> Candidate | None:
-    """A layout of volumes with label maps; None where nothing is outlined or subjects are no folders.
+    """A layout of volumes with label maps; None where nothing is outlined or every instance is a subject.
 
     Args:
         instances: The instances.
         labels: Label id -> name of what is outlined.
     """
     kinds = Counter(one.kind for one in instances.seen if one.kind in _KINDS)
-    tops = {pattern.partition("{subject}")[0] for pattern in instances.patterns}
-    if not kinds or not labels or instances.scan is None or len(tops) != 1:
+    below = {pattern.partition("{scan}")[0] for pattern in instances.patterns}
+    if not kinds or not labels or instances.scan is None or len(below) != 1:
         return None
     kind, modality = _KINDS[kinds.most_common(1)[0][0]]
     studies = _several_studies(instances)
-    files = tops.pop() + ("{subject}/{scan}/**" if studies else "{subject}/**")
+    files = below.pop() + ("{scan}/**" if studies else "**")
     outlined: dict[str, Any] = {"dicom": files, "where": {"Modality": modality}, "kind": kind, "of": ["image"]}
     outlined["overlap"] = "lower id wins"
     layout: dict[str, Any] = {
@@ -46,6 +46,8 @@ def as_volumes(instances: DicomSet, labels: Mapping[int, str]) -> Candidate | No
 
 def _several_studies(instances: DicomSet) -> bool:
     """Whether somebody has more than one folder in which folders of series lie."""
+    if "{subject}/{scan}" not in instances.patterns[0]:
+        return False
     level = instances.patterns[0].partition("{subject}")[0].count("/")
     studies: dict[str, set[str]] = defaultdict(set)
     for path in instances.paths:

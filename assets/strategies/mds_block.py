@@ -98,6 +98,8 @@ def _block(spec: DatasetSpec, content: dict[str, Any], place: Place, task: str, 
     }
     if spec.people.unit == "image":
         block["subject_id"] = "{stem}"  # the number in a name is nobody
+    if spec.layout.tags.get(spec.people.field) == "PatientID":
+        block["subject_id"] = f"{{{spec.people.field}}}"
     if len(spec.layout.series) > 1:
         block["target"] = list(spec.layout.series)
     return block

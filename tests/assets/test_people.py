@@ -12,6 +12,7 @@ from assets.official_split import SplitUnknownError, official_split
 from assets.people import PeopleUnknownError, people
 from assets.spec import DatasetSpec, load_catalog
 from tests.data_makers.workbook import write_workbook
+from tests.inspect.folders import instance
 
 KITS = load_catalog()["kits23"].model_dump(exclude_defaults=True) | {"mds": None}
 NAMES = ["case_00001", "case_00002", "case_00003"]
@@ -100,3 +101,32 @@ def test_an_official_split_that_cannot_be_read_or_contradicts_itself_is_refused(
     (tmp_path / "empty.txt").write_text("nobody\n")
     with pytest.raises(SplitUnknownError, match="names no subject"):
         official_split(spec(split={"official": {"files": {"train": "empty.txt"}}}), tmp_path, files)
+
+
+def of_instances(**parts: Any) -> DatasetSpec:
+    said = dict.fromkeys(("name", "version", "licence", "modality", "anatomy", "description"), "made up")
+    return DatasetSpec.model_validate({"slug": "made_up", **said, "access": "open", "sources": [], **parts})
+
+
+def test_a_header_names_the_person_of_files_whose_names_do_not(tmp_path: Path) -> None:
+    for number, patient in enumerate(["Doe", "Roe", "Doe"], start=1):
+        instance(tmp_path / f"I{number}.dcm", patient, number)
+    layout = {"subject": r"I\d", "tags": {"patient": "PatientID"}, "series": {"ct": "{subject}.dcm"}}
+    by_header = of_instances(layout=layout, people={"field": "patient"})
+    assert people(by_header, tmp_path, ["I1", "I2", "I3"]) == {"I1": "Doe", "I2": "Roe", "I3": "Doe"}
+    instance(tmp_path / "I4.dcm", "", 4)
+    with pytest.raises(PeopleUnknownError, match="field patient of made_up says nothing of I4"):
+        people(by_header, tmp_path, ["I1", "I4"])
+    with pytest.raises(ValueError, match="people are named by the field 'who'"):
+        of_instances(layout=layout, people={"field": "who"})
+
+
+def test_a_field_names_one_person_of_a_subject(tmp_path: Path) -> None:
+    for place in ("Doe/a/1", "Roe/b/1", "Roe/b/2"):
+        instance(tmp_path / f"{place}.dcm", "none")
+    layout = {"subject": "[ab]", "scan": r"\d", "fields": {"who": "[A-Z][a-z]+"}, "series": {"ct": "{who}/{subject}/{scan}.dcm"}}
+    by_path = of_instances(layout=layout, people={"field": "who"})
+    assert people(by_path, tmp_path, ["a", "b"]) == {"a": "Doe", "b": "Roe"}
+    instance(tmp_path / "Poe/b/3.dcm", "none")
+    with pytest.raises(PeopleUnknownError, match="gives b to several people: Poe, Roe"):
+        people(by_path, tmp_path, ["a", "b"])

@@ -69,7 +69,7 @@ def test_polygons_called_by_the_study_of_a_dicom_image(tmp_path: Path) -> None:
             (tmp_path / f"annotations/{made.StudyInstanceUID}.json").write_text(polygon("pleural effusion"))
     found, spec, _ = drafted(tmp_path)
     assert found.said("task") == "detection"
-    assert spec.layout.tags == {"mark": "StudyInstanceUID"}
+    assert spec.layout.tags == {"mark": "StudyInstanceUID", "patient": "PatientID"}
     assert spec.objects is not None
     assert spec.objects.file == ("annotations/{mark}.json",)
 
