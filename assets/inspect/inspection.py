@@ -43,6 +43,7 @@ from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_lists, read_tables
 from assets.inspect.task import task
 from assets.inspect.told_twice import Told, told_twice
+from assets.inspect.who_inside import with_person_inside
 from assets.templates import stem
 
 _FEW = 0.5
@@ -127,6 +128,7 @@ def inspect_folder(root: Path) -> Inspection:
         found = _of_dicom(Inspection(root, tuple(parts), None, dicom=instances), instances, tables)
     else:
         planned = with_axes(plan(parts, _class_of(parts, tables), opener), opener)
+        planned = planned and with_person_inside(root, planned)
         found = Inspection(root, tuple(parts), planned)
     if planned is not None:
         found = _told(found, planned, tables, opener)

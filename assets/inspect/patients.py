@@ -1,7 +1,7 @@
 """Whose DICOM instances are, as far as their headers and their paths agree on it.
 
-A PatientID may be spelled otherwise in a path than in the header: `ABC-0` in `abc_0_007.dcm`. So both are cut into runs of letters or
-digits, and only these are compared.
+A PatientID may be spelled otherwise in a path than in the header: `ABC-0` in `abc_0_007.dcm`. So both are cut into runs of
+letters or digits, and only these are compared.
 """
 
 from __future__ import annotations

@@ -14,6 +14,10 @@ from assets.inspect.tokens import words
 
 _COUNTING = frozenset(("id", "no", "nr", "num", "number", "uid"))
 """Words between what a number counts and the number."""
+_OWN_NAMES = "every file has its own name; whether two are of one person is not said"
+
+
+_ORDER = "nothing but the order of the parts of file names says which images are of one person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Who:
         subject: Numbers of the group's variables that are a person, or stand for one.
         scan: Numbers of those that tell the images of one person apart.
         evidence: Why.
-        unknown: Set when nothing tells what a person is.
+        unknown: Set when nothing tells what a person is, or only the order of the parts of file names does.
     """
 
     subject: tuple[int, ...]
@@ -96,7 +100,8 @@ def _first(group: Group, keys: Sequence[int], first: int, *, certain: bool, alon
         return Who((first,), others, Evidence("layout.subject", "folder", 0.6, seen), Unknown("people", why))
     if several or certain:
         seen = f"the first part that varies; the others look like scans of it: {group.shape}"
-        return Who((first,), others, Evidence("layout.subject", "first part", 0.5, seen))
+        doubt = None if _is_folder(group, group.variables[first]) else Unknown("people", _ORDER)
+        return Who((first,), others, Evidence("layout.subject", "first part", 0.5, seen), doubt)
     return Who((first,), others, unknown=Unknown("people", f"no rule tells the person in {group.shape}"))
 
 
@@ -105,11 +110,11 @@ def _single(group: Group, key: int, *, occasion: bool) -> Who:
     if variable.kind == "free" and _is_folder(group, variable) and len(variable.distinct) == len(group.paths):
         seen = f"folders called by words hold files of the same names: {group.shape}"
         return Who((key,), (), Evidence("layout.subject", "folder", 0.6, seen))
+    doubt = None if _is_folder(group, variable) else Unknown("people", _OWN_NAMES)
     if occasion or variable.kind == "id" or group.family in ("picture", "dicom"):
-        why = "every file has its own name; whether two are of one person is not said"
-        return Who((key,), (), unknown=Unknown("people", why))
+        return Who((key,), (), unknown=Unknown("people", _OWN_NAMES))
     seen = f"the only part of the names that varies: {group.shape}"
-    return Who((key,), (), Evidence("layout.subject", "only varying part", 0.7, seen))
+    return Who((key,), (), Evidence("layout.subject", "only varying part", 0.7, seen), doubt)
 
 
 def word_before(group: Group, variable: Variable) -> set[str]:

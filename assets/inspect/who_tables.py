@@ -20,6 +20,8 @@ _PART_OF_ONE = ("animal", "specimen", "lesion")
 """What belongs to one person, or stands for one: better than nobody, if the column counts them."""
 _WORDS = (*sorted(PERSON - {"case"}), "participant", "volunteer", "donor", "case", *_PART_OF_ONE)
 """What a column of people is called; of a patient and a case in one table the patient is meant."""
+_INITIALS = frozenset(("pid", "ptid", "mrn"))
+"""Short for the id or the medical record number of a patient."""
 _COUNTS = "id|ids|no|nr|num|number|uid|name|code|identifier"
 _COLUMN = re.compile(rf"(.*_)?({'|'.join(sorted(_WORDS, key=len, reverse=True))})_?({_COUNTS})?")
 _SURE = 0.9
@@ -77,6 +79,8 @@ def is_sure(evidence: Sequence[Evidence]) -> bool:
 
 def _rank(name: str) -> int | None:
     """Which word for a person a column is called by; None for other columns, such as `patient_age`."""
+    if name.strip().lower() in _INITIALS:
+        return _WORDS.index("patient")
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     found = _COLUMN.fullmatch(re.sub(r"[\W_]+", "_", apart).strip("_").lower())
     if found is None or ((found[1] or found[2] in _PART_OF_ONE) and not found[3]):

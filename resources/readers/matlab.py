@@ -34,7 +34,7 @@ _HEAD = 40
 _MOST_INFLATED = (1 << 32) + 8
 """An element states its size in 32 bits."""
 _MATRIX, _COMPRESSED = 14, 15
-_STRUCT_CLASS = 2
+_STRUCT_CLASS, _TEXT_CLASS = 2, 4
 _MOST_DEPTH = 32
 _MOST_FIELDS = 1 << 16
 _COMPLEX = 0x0800
@@ -102,15 +102,23 @@ def list_mat(file: RawFile) -> tuple[ArrayInfo, ...]:
     return tuple(ArrayInfo(name, variable.shape, str(variable.dtype)) for name, variable in variables.items())
 
 
-def _variables(file: RawFile, options: ReadOptions) -> dict[str, _Variable]:
-    """All arrays of numbers, by path, after every element has been proven to be there and to inflate."""
+def list_mat_texts(file: RawFile) -> tuple[str, ...]:
+    """Names of the texts of a file, those in structures among them; raises `BadInputError`."""
+    texts: list[str] = []
+    _variables(file, ReadOptions(), texts)
+    return tuple(texts)
+
+
+def _variables(file: RawFile, options: ReadOptions, texts: list[str] | None = None) -> dict[str, _Variable]:
+    """All arrays of numbers, by path, after every element has been proven to be there and to inflate; notes names of texts."""
     found: dict[str, _Variable] = {}
+    words = texts if texts is not None else []
     with opened(file, options) as raw:
         for element in _elements(raw, file, options):
             content = _content(element, raw, file, options)
             packed = element.compressed
             start, stop = (0, content_size(content)) if packed else (element.start - 8, element.start + element.size)
-            _Walk(content, file, _order(file), element, found).matrix(start, stop, "")
+            _Walk(content, file, _order(file), element, found, words).matrix(start, stop, "")
     return found
 
 
@@ -181,13 +189,14 @@ def _check_head(element: _Element, raw: BinaryIO, file: RawFile) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Goes through the arrays of one element and notes those of numbers."""
+    """Goes through the arrays of one element and notes those of numbers, and names of texts."""
 
     content: BinaryIO
     file: RawFile
     order: str
     element: _Element
     found: dict[str, _Variable]
+    texts: list[str]
 
     def matrix(self, at: int, end: int, path: str, depth: int = 0) -> int:
         """Note the array at a place, whose name is `path` where it is a field; gives the place behind it."""
@@ -206,6 +215,8 @@ class _Walk:
         array_class = flags[0] & 0xFF
         if array_class in _CLASSES and path:
             self._note(path, tuple(shape), np.dtype(_CLASSES[array_class]), at, stop, is_complex=bool(flags[0] & _COMPLEX))
+        elif array_class == _TEXT_CLASS and path:
+            self.texts.append(path)
         elif array_class == _STRUCT_CLASS and math.prod(shape) == 1:
             self._fields(at, stop, path, depth)
         return after

@@ -33,6 +33,7 @@ class Reader:
         companions: Files in the same folder that belong to the file of this path.
         header: The file to open for the image that a path belongs to, where that can be another file.
         arrays: Lists the arrays of a container; `None` for formats that are none.
+        texts: Names the texts of a container that `arrays` leaves out; `None` where it leaves none out.
         knows_axes: Whether `open` heeds the axes that a spec declares; for other readers they are applied behind it.
     """
 
@@ -43,6 +44,7 @@ class Reader:
     companions: Callable[[Path], tuple[Path, ...]] = lambda _: ()
     header: Callable[[Path], Path] = lambda path: path
     arrays: Callable[[RawFile], tuple[ArrayInfo, ...]] | None = None
+    texts: Callable[[RawFile], tuple[str, ...]] | None = None
     knows_axes: bool = False
 
 
@@ -60,7 +62,15 @@ READERS: tuple[Reader, ...] = (
         arrays=isolated("hdf5", "list_hdf5"),
         knows_axes=True,
     ),
-    Reader("MATLAB", magic.MAT_SUFFIXES, magic.is_mat, matlab.open_mat, arrays=matlab.list_mat, knows_axes=True),
+    Reader(
+        "MATLAB",
+        magic.MAT_SUFFIXES,
+        magic.is_mat,
+        matlab.open_mat,
+        arrays=matlab.list_mat,
+        texts=matlab.list_mat_texts,
+        knows_axes=True,
+    ),
     Reader("NPY", magic.NPY_SUFFIXES, magic.is_npy, npy.open_npy, arrays=npy.list_npy, knows_axes=True),
     Reader("NPZ", magic.NPZ_SUFFIXES, magic.is_npz, npy.open_npz, arrays=npy.list_npz, knows_axes=True),
     Reader("TIFF", magic.TIFF_SUFFIXES, magic.is_tiff, isolated("tiff", "open_tiff"), knows_axes=True),
@@ -123,6 +133,18 @@ def list_arrays(path: Path, *, name: str | None = None) -> tuple[ArrayInfo, ...]
     file = examine(path, name or path.name)
     arrays = _reader_of(file).arrays
     return arrays(file) if arrays else ()
+
+
+def list_names(path: Path, *, name: str | None = None) -> tuple[str, ...]:
+    """Names of all that a container holds, arrays and texts; none for a file of another format.
+
+    Raises:
+        BadInputError: The file cannot be used.
+    """
+    file = examine(path, name or path.name)
+    reader = _reader_of(file)
+    arrays = reader.arrays(file) if reader.arrays else ()
+    return (*(array.name for array in arrays), *(reader.texts(file) if reader.texts else ()))
 
 
 def tagged_pages(path: Path, tag: int, *, name: str | None = None) -> tuple[TaggedPage, ...]:

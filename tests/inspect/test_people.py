@@ -193,6 +193,7 @@ def test_columns_called_like_people() -> None:
         "tcia_patient_id",
         "pat_nr",
         "lesion_id",
+        "PID",
     )
     assert all(is_person_column(name) for name in called)
     others = (
@@ -207,6 +208,7 @@ def test_columns_called_like_people() -> None:
         "showcase id",
         "lesion",
         "specimen",
+        "rapid",
     )
     assert [name for name in others if is_person_column(name)] == []
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.io import savemat
 
 from resources.findings import Code
-from resources.readers.registry import list_arrays
+from resources.readers.registry import list_arrays, list_names
 from tests.readers.conftest import CaseKind
 from tests.readers.makers import codes, voxels
 from tests.readers.pictures import collect, damaged, opened, read_or_refuse, refused, rows_columns
@@ -64,6 +64,14 @@ def test_arrays_are_listed_in_the_order_in_which_matlab_indexes_them(both: Path)
     assert error.finding.code == Code.NO_SUCH_ARRAY
     assert "3 arrays" in str(error)
     assert "'flat'" in str(refused(both, key="cjdata/picture"))
+
+
+def test_names_of_texts_are_listed_too(tmp_path: Path) -> None:
+    savemat(tmp_path / "a.mat", {"s": {"im": voxels((4, 5)), "PID": "100360"}, "who": "somebody"}, do_compression=True)
+    assert set(list_names(tmp_path / "a.mat")) == {"s/im", "s/PID", "who"}
+    assert [info.name for info in list_arrays(tmp_path / "a.mat")] == ["s/im"]
+    np.savez(tmp_path / "a.npz", im=voxels((4, 5)), who="somebody")
+    assert set(list_names(tmp_path / "a.npz")) == {"im", "who"}
 
 
 def test_a_single_array_needs_no_key(tmp_path: Path) -> None:
