@@ -57,7 +57,7 @@ def test_who_stands_in_the_file_is_told_and_names_are_no_subjects(
     assert spec.layout.labels
 
 
-@pytest.mark.parametrize("beside", ["patient_age", "pattern", "scanner", "label_source"])
+@pytest.mark.parametrize("beside", ["patient_age", "pattern", "scanner", "label_source", "rapid"])
 def test_other_texts_say_nothing_of_people(beside: str, tmp_path: Path) -> None:
     folder(tmp_path, nested, "mat", beside)
     found, _, _ = together(tmp_path)
