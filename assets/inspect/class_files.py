@@ -14,9 +14,9 @@ from assets.inspect.grouping import Group
 from assets.inspect.layout import Plan
 from assets.inspect.lexicon import MODALITIES, SEQUENCES, WORD_MODALITIES, words_of
 from assets.inspect.patterns import Stretch, pattern, read
+from assets.inspect.person_columns import is_person_column
 from assets.inspect.roles import Part
 from assets.inspect.unmasked import fields_beside
-from assets.inspect.who_tables import is_person_column
 from assets.raw.lines import only_value
 from assets.templates import stem
 

@@ -12,16 +12,16 @@ from assets.inspect.circumstances import circumstance_of, is_no_class
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Variable
 from assets.inspect.lexicon import CONDITIONS, IMAGE, MASK, OCCASION, PERSON, SHARES, words_of
+from assets.inspect.person_columns import is_person_column
 from assets.inspect.roles import Part
 from assets.inspect.subjects import word_before
 from assets.inspect.tables import Naming, Table
 from assets.inspect.tokens import words
-from assets.inspect.who_tables import is_person_column
 
 MOST_CLASSES = 30
 CLASS_WORDS = words_of("""
-    class label labels diagnosis diagnostic dx category type subtype pathology grade severity disease classification target quality
-    finding abnormality outcome group
+    class label labels diagnosis diagnostic dx category type subtype pathology grade severity disease classification target
+    quality finding abnormality outcome group
     """)
 
 _SET = frozenset(("1", "1.0"))

@@ -56,7 +56,7 @@ def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> Ob
     """
     for table in tables:
         told = table.places
-        number, naming = next(table.namings(columns), (0, None)) if told is not None else (0, None)
+        number, naming = next(iter(table.namings(columns)), (0, None)) if told is not None else (0, None)
         if told is None or naming is None:
             continue
         key = naming.column

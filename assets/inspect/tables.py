@@ -13,6 +13,8 @@ from typing import Any
 import fastexcel
 import polars as pl
 
+from assets.inspect.person_columns import is_person_column
+
 MOST_TABLES, MOST_ROWS, MOST_BYTES, MOST_COLUMNS = 12, 5000, 50 << 20, 60
 _MOST_TEXT = 1 << 22
 _ENOUGH = 0.6
@@ -99,11 +101,13 @@ class Table:
 
     @cached_property
     def _namers(self) -> dict[str, tuple[str, ...]]:
-        """The columns that may name images: none with a coordinate or a size."""
-        if self.places is None:
-            return self.columns
-        measures = {name for name in self.columns if _plain(name) in _MEASURES} | {self.places.diameter}
-        return {name: cells for name, cells in self.columns.items() if name not in measures}
+        """The columns that may name images: none with a coordinate or a size, and those that are called like people last."""
+        places = self.places
+        measures = (
+            {name for name in self.columns if _plain(name) in _MEASURES} | {places.diameter} if places is not None else set()
+        )
+        left = [name for name in self.columns if name not in measures]
+        return {name: self.columns[name] for name in sorted(left, key=is_person_column)}
 
     def column_equal_to(self, values: Iterable[str]) -> str | None:
         """The column that holds most of the values, if there is one; one with many values before one with few."""
@@ -115,22 +119,30 @@ class Table:
                 return column
         return None
 
-    def namings(self, columns: Sequence[Sequence[str]]) -> Iterator[tuple[int, Naming]]:
+    def namings(self, columns: Sequence[Sequence[str]]) -> list[tuple[int, Naming]]:
         """Ways in which a column names images, with the number of what it is equal to; plain ones first.
 
-        With text before and behind, whole names, which stand last, come before their parts.
+        With text before and behind, whole names, which stand last, come before their parts. Columns that are called like people
+        come last: their numbers may be those of images by chance.
 
         Args:
             columns: What may name an image.
         """
         plain = [(number, Naming(key)) for number, values in enumerate(columns) if (key := self.column_equal_to(values))]
-        yield from plain
-        for number in reversed(range(len(columns))):
-            wanted = set(columns[number])
-            if len(wanted) > 1 and number not in {known for known, _ in plain}:
-                for column, cells in self._namers.items():
-                    if (found := _around(column, cells, wanted)) is not None and (self.each or _is_text(found)):
-                        yield number, found
+        known = {number for number, naming in plain if not is_person_column(naming.column)}
+        ways = [
+            *plain,
+            *(way for number in reversed(range(len(columns))) if number not in known for way in self._inside(number, columns)),
+        ]
+        return sorted(ways, key=lambda way: is_person_column(way[1].column))
+
+    def _inside(self, number: int, columns: Sequence[Sequence[str]]) -> Iterator[tuple[int, Naming]]:
+        """Ways in which cells hold a name and have the same text around it."""
+        wanted = set(columns[number])
+        if len(wanted) > 1:
+            for column, cells in self._namers.items():
+                if (found := _around(column, cells, wanted)) is not None and (self.each or _is_text(found)):
+                    yield number, found
 
     def of(self, naming: Naming, values: Iterable[str], column: str) -> list[str]:
         """What a column says in the rows that name one of the values."""

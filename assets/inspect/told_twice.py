@@ -11,9 +11,9 @@ from assets.inspect.classes import ClassRule, called_like_classes
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.layout import Plan
 from assets.inspect.lexicon import words_of
+from assets.inspect.person_columns import is_person_column
 from assets.inspect.tables import Naming, Table
 from assets.inspect.tokens import words
-from assets.inspect.who_tables import is_person_column
 
 _TWICE = 0.4
 _NAMING = words_of("id ids image images file files filename name case scan number no nr index")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from assets.inspect.evidence import Unknown
 from assets.inspect.layout import Plan
-from assets.inspect.who_tables import is_person_column, is_sure
+from assets.inspect.person_columns import is_person_column
+from assets.inspect.who_tables import is_sure
 from resources.findings import BadInputError
 from resources.readers.registry import list_names
 

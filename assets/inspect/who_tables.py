@@ -11,19 +11,11 @@ from typing import Any
 
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import as_regex, escaped
-from assets.inspect.lexicon import PERSON
+from assets.inspect.person_columns import PART_OF_ONE, is_loose, is_person_column, person_word, rank
 from assets.inspect.tables import Table
 from assets.inspect.tokens import ending_of
 from assets.people import PeopleUnknownError, in_common, read_columns
 
-_PART_OF_ONE = ("animal", "specimen", "lesion")
-"""What belongs to one person, or stands for one: better than nobody, if the column counts them."""
-_WORDS = (*sorted(PERSON - {"case"}), "participant", "volunteer", "donor", "case", *_PART_OF_ONE)
-"""What a column of people is called; of a patient and a case in one table the patient is meant."""
-_INITIALS = frozenset(("pid", "ptid", "mrn"))
-"""Short for the id or the medical record number of a patient."""
-_COUNTS = "id|ids|no|nr|num|number|uid|name|code|identifier"
-_COLUMN = re.compile(rf"(.*_)?({'|'.join(sorted(_WORDS, key=len, reverse=True))})_?({_COUNTS})?")
 _SURE = 0.9
 """From this confidence on, who a subject is needs no table."""
 _MOST_ENDINGS, _LARGE = 4, 20
@@ -67,25 +59,9 @@ class _Way:
         return len(self.clear), sum(map(bool, self.told.values()))
 
 
-def is_person_column(name: str) -> bool:
-    """Whether a column is called like a person: `patient_id`, `PatientID`, `subject`, `anon_patient_number`."""
-    return _rank(name) is not None
-
-
 def is_sure(evidence: Sequence[Evidence]) -> bool:
     """Whether the layout tells the person beyond doubt."""
     return any(e.field == "layout.subject" and e.confidence >= _SURE for e in evidence)
-
-
-def _rank(name: str) -> int | None:
-    """Which word for a person a column is called by; None for other columns, such as `patient_age`."""
-    if name.strip().lower() in _INITIALS:
-        return _WORDS.index("patient")
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-    found = _COLUMN.fullmatch(re.sub(r"[\W_]+", "_", apart).strip("_").lower())
-    if found is None or ((found[1] or found[2] in _PART_OF_ONE) and not found[3]):
-        return None
-    return _WORDS.index(found[2])
 
 
 def from_tables(
@@ -113,8 +89,7 @@ def from_tables(
 
 
 def _person_columns(table: Table) -> list[str]:
-    ranks = {name: rank for name in table.columns if (rank := _rank(name)) is not None}
-    return sorted(ranks, key=lambda name: ranks[name])
+    return sorted((name for name in table.columns if is_person_column(name)), key=rank)
 
 
 def _called_by_people(table: Table, columns: Sequence[str], subjects: Sequence[str]) -> PeopleRule | None:
@@ -136,7 +111,7 @@ def _rule(chosen: Sequence[_Way], subjects: Sequence[str], evidence: Sequence[Ev
     seen = f"{where}, column {first['person']!r} the person: {count} people for {len(subjects)} subjects"
     tables = [dict(way.fields) for way in chosen]
     fields = {"table": tables[0]} if len(tables) == 1 else {"tables": tables}
-    if (word := _WORDS[_rank(first["person"]) or 0]) in _PART_OF_ONE:
+    if (word := person_word(first["person"])) in PART_OF_ONE:
         doubt = Unknown("people", f"{first['person']!r} counts {word}s, of which one person may have several")
         return PeopleRule(fields, Evidence("people", "table", 0.6, seen), (doubt,))
     return PeopleRule(fields, Evidence("people", "table", 0.85, seen))
@@ -159,7 +134,7 @@ def _plausible(told: Mapping[str, frozenset[str]], chosen: Sequence[_Way]) -> bo
     """Whether these are people, not one for all nor a few kinds in a column called `case`."""
     people = {name for names in told.values() for name in names}
     counted = all(any(letter.isdigit() for letter in name) for name in people)
-    called = all((_rank(way.fields["person"]) or 0) < _WORDS.index("case") for way in chosen)
+    called = not any(is_loose(way.fields["person"]) for way in chosen)
     return len(people) > 1 and (counted or called or len(told) <= _LARGE * len(people))
 
 

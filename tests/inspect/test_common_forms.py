@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 
 from assets.inspect import inspect_folder
+from assets.inspect.draft import as_spec
 from assets.inspect.who_names import from_names
 from assets.inspect.who_tables import PeopleRule
 from assets.people import people
-from tests.inspect.folders import drafted, images, instance, pairs, picture, told
+from tests.inspect.folders import drafted, images, instance, pairs, picture, told, volume
 
 
 def test_studies_of_conditions_in_folders_of_patients(tmp_path: Path) -> None:
@@ -89,3 +92,26 @@ def test_a_person_behind_other_folders_is_read_and_names_without_stand_for_thems
     found = [re.search(rule.fields["id"], name) for name in names]
     persons = [match.group() for match in found if match]
     assert persons == [f"pat{patient:03}" for _ in (0, 1) for patient in range(10)] + ["1/extra_slice1"]
+
+
+def test_a_folder_for_each_patient_in_training_and_files_of_others_for_testing(tmp_path: Path) -> None:
+    for number in range(1, 6):
+        volume(tmp_path / f"train/Patient_{number:02}/Patient_{number:02}.nii.gz")
+        volume(tmp_path / f"train/Patient_{number:02}/GT.nii.gz", ids=(1, 2, 3))
+    for number in (41, 42):
+        volume(tmp_path / f"test/Patient_{number}.nii.gz")
+    _, spec, tree = drafted(tmp_path)
+    (series,) = spec.layout.series.values()
+    assert series.path == ("train/Patient_{subject}/Patient_{subject}.nii.gz",)
+    assert len(pairs(spec, tree)) == 5
+
+
+def test_files_named_by_parts_of_a_split_alone_are_drafted_with_what_they_lack(tmp_path: Path) -> None:
+    for part in ("train", "valid", "test"):
+        for what in ("x", "y"):
+            with h5py.File(tmp_path / f"patches_{part}_{what}.h5", "w") as file:
+                file[what] = np.zeros((6, 9, 8, 3) if what == "x" else (6, 1, 1, 1), np.uint8)
+    found = inspect_folder(tmp_path)
+    assert as_spec(found, "draft").layout.series
+    assert any(u.field == "axes" for u in found.unknown)
+    assert found.said("task") == ""

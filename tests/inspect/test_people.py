@@ -10,7 +10,7 @@ import yaml
 
 from assets.inspect import Inspection, inspect_folder
 from assets.inspect.draft import as_yaml
-from assets.inspect.who_tables import is_person_column
+from assets.inspect.person_columns import is_person_column
 from assets.people import people
 from assets.raw import discover
 from assets.spec import DatasetSpec

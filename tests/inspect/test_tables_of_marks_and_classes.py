@@ -169,3 +169,19 @@ def test_a_column_of_parts_of_a_split_is_said(tmp_path: Path) -> None:
     found, spec, _ = drafted(tmp_path)
     assert spec.classes is None
     assert any(u.field == "split" and "'Split' says TEST, TRAIN, VAL" in u.why for u in found.unknown)
+
+
+def test_a_column_of_people_names_images_only_where_no_other_does(tmp_path: Path) -> None:
+    """Numbers of people or lesions may be parts of names too, of other images by chance."""
+    rows = ["patient_id,lesion_id,diagnostic,img_id"]
+    for n in range(14):
+        name = f"PAT_{n // 2 + 8}_{n + 15}_{n * 31 + 100}.png"
+        picture(tmp_path / f"part_{n % 3 + 1}/{name}", seed=n)
+        rows.append(f"PAT_{n // 2 + 8},{n + 15},{('BCC', 'NEV', 'ACK')[n // 2 % 3]},{name}")
+    (tmp_path / "metadata.csv").write_text("\n".join(rows) + "\n")
+    _, spec, _ = drafted(tmp_path)
+    assert spec.classes is not None
+    assert spec.classes.table is not None
+    assert (spec.classes.table.key, spec.classes.table.value) == ("img_id", "diagnostic")
+    assert spec.people.table is not None
+    assert spec.people.table.person == "patient_id"
