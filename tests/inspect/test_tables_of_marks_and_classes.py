@@ -11,6 +11,7 @@ from assets.classes import classes_table
 from assets.inspect.draft import as_yaml
 from assets.inspect.tables import Naming, Table
 from assets.objects import objects_table
+from assets.people import people
 from tests.inspect.folders import drafted, instance, picture, told
 
 NAMES = ("polyp", "stone")
@@ -179,9 +180,8 @@ def test_a_column_of_people_names_images_only_where_no_other_does(tmp_path: Path
         picture(tmp_path / f"part_{n % 3 + 1}/{name}", seed=n)
         rows.append(f"PAT_{n // 2 + 8},{n + 15},{('BCC', 'NEV', 'ACK')[n // 2 % 3]},{name}")
     (tmp_path / "metadata.csv").write_text("\n".join(rows) + "\n")
-    _, spec, _ = drafted(tmp_path)
+    _, spec, tree = drafted(tmp_path)
     assert spec.classes is not None
     assert spec.classes.table is not None
     assert (spec.classes.table.key, spec.classes.table.value) == ("img_id", "diagnostic")
-    assert spec.people.table is not None
-    assert spec.people.table.person == "patient_id"
+    assert len(set(people(spec, tmp_path, list(tree.subjects)).values())) == 7
