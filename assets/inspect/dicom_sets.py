@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -13,8 +13,9 @@ from pathlib import Path, PurePosixPath
 from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import as_regex, regex_of_bare
+from assets.inspect.only_objects import Untold, of_objects, of_segmentations
 from assets.inspect.patients import Stated, by_header, in_folders, named_in_part
-from assets.inspect.segments import Alone, Drawn, as_label_maps, drawn_in, only_objects, unreadable
+from assets.inspect.segments import Alone, Drawn, as_label_maps, drawn_in, unreadable
 from assets.inspect.tokens import ending_of
 from assets.inspect.who_tables import PeopleRule
 from assets.templates import stem
@@ -97,7 +98,7 @@ class DicomSet:
     people: PeopleRule | None = None
 
 
-def dicom_set(root: Path, paths: Sequence[str], *, others: bool = False) -> DicomSet | Unknown | None:
+def dicom_set(root: Path, paths: Sequence[str], *, others: bool = False) -> DicomSet | Untold | None:
     """The layout of instances.
 
     Segmentations without an image among the instances are read as images and as label maps, which are then all there is to see.
@@ -114,22 +115,22 @@ def dicom_set(root: Path, paths: Sequence[str], *, others: bool = False) -> Dico
     images = [one for one in seen if one.kind == "image"]
     drawn = [] if images else [one for one in seen if one.drawn is not None]
     if not images and (not drawn or others):
-        return Unknown("layout", only_objects(Counter(one.kind for one in seen))) if seen and not drawn else None
+        return of_objects([(one.kind, one.structures) for one in seen]) if seen and not drawn else None
     troubles, hopeless = unreadable(root, [one.path for one in drawn]) if drawn else ([], False)
     if hopeless:
-        return Unknown("layout", f"there are segmentations without images, and these cannot be read as label maps: {troubles[0]}")
+        return of_segmentations(troubles[0])
     found = _laid_out(paths, seen, images or drawn)
     return found if images else _standing_alone(found, drawn, troubles)
 
 
 def _seen(root: Path, paths: Sequence[str]) -> list[Seen]:
     """Headers of some instances; of others too where there is no image among these, chosen by no order that names may have."""
-    chosen = _one_per_folder(paths)
-    seen = list(_headers(root, chosen))
+    chosen = one_per_folder(paths)
+    seen = list(headers_of(root, chosen))
     if any(one.kind == "image" for one in seen):
         return seen
     left = sorted(set(paths) - set(chosen), key=lambda path: blake2b(path.encode(), digest_size=8).digest())
-    return seen + list(_headers(root, left[:MOST_OPENED]))
+    return seen + list(headers_of(root, left[:MOST_OPENED]))
 
 
 def _standing_alone(found: DicomSet, drawn: Sequence[Seen], troubles: Sequence[str]) -> DicomSet:
@@ -221,16 +222,17 @@ def _are_bare(patterns: Sequence[str]) -> bool:
     return any(pattern.endswith("}") for pattern in patterns)
 
 
-def _one_per_folder(paths: Sequence[str]) -> list[str]:
+def one_per_folder(paths: Sequence[str], most: int = MOST_OPENED) -> list[str]:
     """One instance of every folder, of all of them in turn when the folders are few; others spread over the set."""
     firsts = list({str(PurePosixPath(path).parent): path for path in reversed(paths)}.values())[::-1]
-    chosen = firsts[:: max(1, len(firsts) // MOST_OPENED)][:MOST_OPENED]
-    left = MOST_OPENED - len(chosen)
+    chosen = firsts[:: max(1, len(firsts) // most)][:most]
+    left = most - len(chosen)
     others = sorted(set(paths) - set(chosen))
     return chosen + [others[n * len(others) // left] for n in range(left)] if left < len(others) else chosen + others
 
 
-def _headers(root: Path, paths: Iterable[str]) -> Iterable[Seen]:
+def headers_of(root: Path, paths: Iterable[str]) -> Iterator[Seen]:
+    """What the headers of instances say; those that cannot be read are left out."""
     for path in paths:
         try:
             file = examine(root / path, path)

@@ -10,18 +10,15 @@ from assets.inspect.peek import Peek
 from assets.inspect.roles import Part
 
 
-def dimension(images: Sequence[Part], *, instances: bool = False, pages: str = "") -> Evidence | Unknown:
+def dimension(images: Sequence[Part], *, pages: str = "") -> Evidence | Unknown:
     """What the images that were opened are; unknown where they are of several kinds, or nothing tells it.
 
-    Instances of DICOM series are left open, and arrays of three axes or more: nothing says whether one of these is space.
+    Arrays of three axes or more are left open: nothing says whether one of these is space.
 
     Args:
         images: The images; none of DICOM series.
-        instances: Whether these are what there is.
         pages: How many pages images and label maps have, where these are different numbers, so that pages may be channels.
     """
-    if instances:
-        return Unknown("dimension", "the images are DICOM instances; a slice is a picture, and the volume may be meant")
     if pages:
         return Unknown("dimension", f"{pages}; pages may be slices, or channels of one picture")
     seen = Counter(_of(part) for part in images)

@@ -17,6 +17,7 @@ from assets.inspect.circumstances import told_of_circumstances
 from assets.inspect.class_files import class_files
 from assets.inspect.content import told_by_content
 from assets.inspect.dicom_sets import DicomSet, spoken_of
+from assets.inspect.dicom_task import FEW, dimension_of_instances, task_of_instances
 from assets.inspect.dimension import dimension
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.fourth_axis import told_of_channels
@@ -29,7 +30,8 @@ from assets.inspect.modality import modality, texts_of
 from assets.inspect.named_folders import with_named_folders
 from assets.inspect.official import told_in_tables, told_of_parts
 from assets.inspect.one_structure import named_apart
-from assets.inspect.outlined import as_volumes
+from assets.inspect.only_objects import with_reasons
+from assets.inspect.outlined import Whole, as_volumes
 from assets.inspect.pages import other_pages
 from assets.inspect.patterns import read
 from assets.inspect.peek import Opener
@@ -46,8 +48,7 @@ from assets.inspect.told_twice import Told, told_twice
 from assets.inspect.who_inside import with_person_inside
 from assets.templates import stem
 
-_FEW = 0.5
-"""Share of patients with outlines below which these are not what the set is for."""
+_OUTLINED = "names of segments or regions, which name the classes of records; ids are ours"
 _MOST_PARTS = 60
 """Groups that are looked into, the largest first; a folder with more shapes of names than that has no plain layout."""
 
@@ -74,6 +75,7 @@ class Inspection:
         junk: Files that are nobody's data, with the reason.
         n_files: How many names were looked at.
         candidates: What the draft might say besides.
+        whole: The layout of whole DICOM series, where something is outlined on them.
     """
 
     root: Path
@@ -93,6 +95,7 @@ class Inspection:
     junk: dict[str, str] = field(default_factory=dict)
     n_files: int = 0
     candidates: tuple[Candidate, ...] = ()
+    whole: Whole | None = None
 
     def said(self, name: str) -> str:
         """What is said of a field; empty when it is unknown."""
@@ -120,8 +123,9 @@ def inspect_folder(root: Path) -> Inspection:
     unknown = [*(Unknown("files", why) for why in listing.left_out), *told_in_tables(tables)]
     evidence: list[Evidence] = []
     instances = instances_in(root, parts)
-    if isinstance(instances, Unknown):
-        unknown.append(instances)
+    lost = instances if isinstance(instances, tuple) else ()
+    if isinstance(instances, tuple):
+        unknown += instances[:1]
         parts, instances = without_objects(parts), None
     if instances is not None:
         planned = None
@@ -147,6 +151,7 @@ def inspect_folder(root: Path) -> Inspection:
     seen = [part for part in parts if part.role in ("image", "mask", "structures")]
     for answer in (*_told_of_plan(found), _task(found), _dimension(found), _modality(found, seen, texts_of(root, parts))):
         _sort_in(answer, evidence, unknown)
+    unknown = with_reasons(unknown, lost) if planned is None else unknown
     by_header = found.dicom.people if found.dicom is not None else None
     people, unknown = who.people_of(root, _subjects(found), tables, (evidence, unknown), by_header)
     return replace(
@@ -167,7 +172,7 @@ def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> In
     names = dict(enumerate(instances.structures, start=1))
     evidence = [*instances.evidence]
     if names:
-        evidence.append(Evidence("labels", f"{len(names)} names", 0.8, "names of segments or regions; ids are ours"))
+        evidence.append(Evidence("labels", f"{len(names)} names", 0.8, _OUTLINED))
     columns = [instances.subjects, tuple(stem(path.rpartition("/")[2]) for path in instances.paths)]
     marked = None if instances.outlined else objects.from_tables(columns, tables)
     marked = marked or dicom_marks.in_reports(found.root, instances) or dicom_marks.in_files(found.root, instances, found.parts)
@@ -176,8 +181,12 @@ def _of_dicom(found: Inspection, instances: DicomSet, tables: list[Table]) -> In
     evidence += [answer.evidence for answer in (marked, rule) if answer is not None]
     told = marked.table.columns[marked.key] if marked and marked.table else ()
     unknown = (*instances.unknown, *(rule.unknown if rule is not None else ()))
+    whole = as_volumes(found.root, instances, names)
+    if whole is not None:
+        unknown = (*unknown, whole.unknown)
     instances = spoken_of(instances, frozenset(told)) if told else instances
-    return replace(found, dicom=instances, labels=names, objects=marked, classes=rule, evidence=tuple(evidence), unknown=unknown)
+    found = replace(found, dicom=instances, labels=names, objects=marked, classes=rule, whole=whole)
+    return replace(found, evidence=tuple(evidence), unknown=unknown)
 
 
 def _of_segmentations(found: Inspection, instances: DicomSet, alone: Alone, tables: list[Table]) -> Inspection:
@@ -329,13 +338,12 @@ def _offered(found: Inspection) -> tuple[Candidate, ...]:
     """What a person may choose instead of what the draft says, or where it says nothing."""
     if _is_unlabelled(found) and found.classes is None:
         return class_candidates(_image_paths(found), found.dicom)
-    whole = as_volumes(found.dicom, found.labels) if found.dicom is not None and found.dicom.alone is None else None
-    return (whole,) if whole is not None else ()
+    return (found.whole.candidate,) if found.whole is not None else ()
 
 
 def _is_unlabelled(found: Inspection) -> bool:
     """Whether no object, and of most images nothing, is marked."""
-    outlined = found.dicom is not None and found.dicom.outlined and found.dicom.share >= _FEW
+    outlined = found.dicom is not None and found.dicom.outlined and found.dicom.share >= FEW
     masked = found.plan is not None and bool(found.plan.labels)
     return found.objects is None and found.annotated is None and not outlined and not masked
 
@@ -362,7 +370,7 @@ def _task(found: Inspection) -> Evidence | Unknown:
         return found.told.task
     boxes = found.objects is not None
     if found.dicom is not None:
-        return _task_of(found.dicom, found, boxes=boxes)
+        return task_of_instances(found.dicom, found.classes, boxes=boxes)
     if found.plan is None:
         return task(masks=False, boxes=boxes, classes=found.classes)
     own = any(source.part is not found.plan.reference for source in found.plan.labels)
@@ -371,15 +379,6 @@ def _task(found: Inspection) -> Evidence | Unknown:
     loose = [path for path in maps if path not in found.plan.claimed]
     classes, n_images = found.classes or found.rival, sum(len(part.group.paths) for part in _images(found))
     return task(masks=masks, boxes=boxes, classes=classes, share=found.plan.share, loose=loose, n_images=n_images)
-
-
-def _task_of(instances: DicomSet, found: Inspection, *, boxes: bool) -> Evidence | Unknown:
-    if instances.alone is not None and not instances.alone.labels:
-        return Unknown("task", "there are segmentations alone, whose numbers do not say which structures they are")
-    few = instances.outlined and instances.share < _FEW
-    if few and not boxes and found.classes is None:
-        return Unknown("task", f"{instances.share:.0%} of the patients have outlines, and nothing else tells a task")
-    return task(masks=instances.outlined and not few, boxes=boxes, classes=found.classes)
 
 
 def _subjects(found: Inspection) -> tuple[str, ...]:
@@ -397,6 +396,8 @@ def _images(found: Inspection) -> list[Part]:
 
 def _dimension(found: Inspection) -> Evidence | Unknown:
     """Of the images of the draft; where there are none, why those that names suggest are none."""
+    if found.dicom is not None:
+        return dimension_of_instances(found.dicom)
     unread = [part for part in found.parts if part.role == "other" and part.peeks]
     pages = other_pages(found.plan) if found.plan is not None else ""
-    return dimension(_images(found) or unread, instances=found.dicom is not None, pages=pages)
+    return dimension(_images(found) or unread, pages=pages)

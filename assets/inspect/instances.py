@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assets.inspect.dicom_sets import DicomSet, dicom_set
-from assets.inspect.evidence import Unknown
 from assets.inspect.formats import IMAGES
+from assets.inspect.only_objects import Untold
 from assets.inspect.pairing import all_pairs
 from assets.inspect.roles import Part
 from assets.inspect.unmasked import is_twin
 
 
-def instances_in(root: Path, parts: Sequence[Part]) -> DicomSet | Unknown | None:
+def instances_in(root: Path, parts: Sequence[Part]) -> DicomSet | Untold | None:
     """The layout of DICOM instances, where they are most of the images, or why they have none."""
     images = [part for part in parts if part.group.family in IMAGES and part.role in ("image", "mask", "structures")]
     kept = [part for part in images if part.group.family == "dicom"]

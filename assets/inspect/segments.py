@@ -242,16 +242,3 @@ def unreadable(root: Path, paths: Sequence[str]) -> tuple[list[str], bool]:
         except BadInputError as error:
             troubles.append(str(error))
     return troubles, len(troubles) == len(some)
-
-
-def only_objects(kinds: Mapping[str, int]) -> str:
-    """Why nothing can be drawn of a folder of DICOM objects without images and segmentations.
-
-    Args:
-        kinds: What objects are -> how many there are; any.
-    """
-    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    seen = f"the DICOM headers that were read are of no image and no segmentation: {counted}"
-    if "structure set" in kinds:
-        return f"{seen}; a structure set is outlines on a series, and cannot be drawn without it"
-    return seen

@@ -75,7 +75,7 @@ def make_candidate(spec: DatasetSpec, place: Place, work: Path, task: str = "") 
     """Make the records of a spec.
 
     Only subjects of which the sample has a target are read. A spec without an `mds` block is given one; its dimension is then
-    that of the images that were read.
+    that of the images that were read; one file of a DICOM series is a picture.
 
     Args:
         spec: A draft, or any spec.
@@ -97,7 +97,10 @@ def make_candidate(spec: DatasetSpec, place: Place, work: Path, task: str = "") 
         _link(dataset.raw_root, place.raw)
         _build(dataset)
         if spec.mds is None:
-            settled = with_dimension(complete, dimension_of(dataset.store.read_table("volumes")))
+            slices = any(
+                source.dicom for source in complete.layout.series.values()
+            )  # a target is a file, and shows the slice it holds
+            settled = with_dimension(complete, "2D" if slices else dimension_of(dataset.store.read_table("volumes")))
             dataset = Dataset(settled, dataset.layout)
         return _written(dataset)
     except (ValueError, RawDataMissingError, BuildFailedError, StoreDamagedError) as error:

@@ -35,7 +35,7 @@ def rivals(found: Inspection, first: Draft, work: Path) -> list[Draft]:
         work: A folder to work in.
     """
     drafts = [first]
-    for name, why, content, task, sure in (*_without_files(found, work), *_one_series(first)):
+    for name, why, content, task, sure in (*_whole_series(found, first), *_without_files(found, work), *_one_series(first)):
         rival = loaded(f"rules, {name}", "rules", content, why, task=task, sure=sure)
         if rival.spec is not None and all(rival.spec != draft.spec for draft in drafts):
             drafts.append(rival)
@@ -58,6 +58,16 @@ def _without_files(found: Inspection, work: Path) -> Iterator[Reading]:
             ignore = dict.fromkeys(sorted(left), _LEFT) if len(left) <= 200 else {}
             content["layout"]["ignore"] = {**(content["layout"].get("ignore") or {}), **ignore}
             yield name, why, content, again.said("task"), sureness(again)
+
+
+def _whole_series(found: Inspection, first: Draft) -> Iterator[Reading]:
+    """DICOM series as they are, with the label maps of what is outlined on them, where everybody has one of each."""
+    if found.whole is None or found.whole.doubt or first.task != "segmentation":
+        return
+    layout, fields = first.content["layout"], found.whole.candidate.fields
+    kept = {key: layout[key] for key in ("tags", "ignore") if key in layout}
+    content = {**first.content, **fields, "layout": {**fields["layout"], **kept}}
+    yield "whole series", "outlines are of whole series", content, first.task, first.confidence
 
 
 def _doubtful(found: Inspection) -> Iterator[tuple[str, str, AbstractSet[str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from assets.inspect import inspect_folder
 from assets.inspect.draft import as_mapping
 from assets.raw import discover
 from assets.spec import DatasetSpec
+from assets.strategies.place import place_of
+from assets.strategies.run import standardize
 from resources.layout import Layout
 from tests.chain.dicom_subject import BOXES, ct, segmentation, structure_set
 from tests.datasets.built import build
@@ -81,3 +84,60 @@ def test_nothing_is_offered_where_nothing_is_outlined(tmp_path: Path) -> None:
     for name in PEOPLE:
         patient(tmp_path / name, None, ct())
     assert not inspect_folder(tmp_path).candidates
+
+
+def reasons(root: Path, field: str) -> str:
+    return "; ".join(one.why for one in inspect_folder(root).unknown if one.field == field)
+
+
+def test_a_draft_says_that_it_has_no_label_maps_and_which_layout_has(tmp_path: Path) -> None:
+    for name in PEOPLE:
+        patient(tmp_path / name, structure_set("Liver"), ct())
+    found = inspect_folder(tmp_path)
+    assert next(e.seen for e in found.evidence if e.field == "task") == "structures are outlined on the images: 2 structure set"
+    assert "a structure set is of a whole series, and instances are read one by one" in reasons(tmp_path, "layout.labels")
+    assert "labels" not in as_mapping(found, "draft")["layout"]
+    assert found.whole is not None
+    assert not found.whole.doubt
+
+
+def test_several_series_of_somebody_leave_open_which_is_outlined(tmp_path: Path) -> None:
+    for name in PEOPLE:
+        patient(tmp_path / name, structure_set("Liver"), ct())
+        for number, ds in enumerate(ct(series=2)):
+            ds.PatientID = name
+            write(tmp_path / name / f"study/other/{number}.dcm", ds)
+    found = inspect_folder(tmp_path)
+    assert found.whole is not None
+    assert found.whole.doubt.startswith("there are 2 series beside one another")
+    assert found.whole.doubt in reasons(tmp_path, "layout.labels")
+
+
+def test_other_names_of_structures_are_left(tmp_path: Path) -> None:
+    for name, structure in zip(PEOPLE, ("Liver", "LIVER 2"), strict=True):
+        patient(tmp_path / name, structure_set(structure), ct())
+    assert offered(tmp_path).layout.labels["outlined"].others == "leave"
+    (whole,) = inspect_folder(tmp_path).candidates
+    assert "structures that no header named that was read are left out" in whole.why
+
+
+def test_instances_of_one_folder_are_offered_as_series_of_patients(tmp_path: Path) -> None:
+    root = Layout(tmp_path).raw("draft")
+    for number, name in enumerate(PEOPLE):
+        for k, ds in enumerate([*ct(series=number + 1), structure_set("Liver", of=number + 1)]):
+            ds.PatientID = name
+            write(root / f"{name.replace('-', '_')}_{k:03d}.dcm", ds)
+    built = build(offered(root), tmp_path)
+    assert {name: built.rows("volumes", name)["kind"].to_list() for name in built.manifests} == {
+        name.replace("-", "_"): ["image", "labels"] for name in PEOPLE
+    }
+
+
+def test_records_are_made_of_the_series_with_its_label_map(tmp_path: Path) -> None:
+    for name in PEOPLE:
+        patient(tmp_path / "Some_Set" / name, structure_set("Liver"), ct())
+    done = standardize(place_of(tmp_path / "Some_Set"), "s3", tmp_path / "work", None)
+    done.chosen.write(tmp_path / "out")
+    records = [json.loads(path.read_text()) for path in sorted((tmp_path / "out/standardized_annotations").glob("*.json"))]
+    assert {record["media_geometry"]["media"]["dimension"] for record in records} == {"2D"}
+    assert any(record["tasks"]["segmentation"]["coco_2d"]["annotations"] for record in records)

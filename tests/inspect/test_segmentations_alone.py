@@ -66,6 +66,8 @@ def test_one_structure_named_after_the_patient_is_image_and_label_map(tmp_path: 
     assert len(images(tree)) == 6
     assert pairs(spec, tree) == {(path, path) for path in images(tree)}
     assert "none of 6 headers that were read is of an image" in why(found, "layout.series")
+    assert "there are no images" in why(found, "dimension")
+    assert next(e.seen for e in found.evidence if e.field == "task").startswith("there is nothing but segmentations")
     built = build(spec, tmp_path)
     for person in PEOPLE:
         rows = built.rows("volumes", person).filter(kind="labels")
@@ -158,6 +160,9 @@ def test_structure_sets_and_reports_alone_are_unknown(tmp_path: Path, alone: str
         "SR": "3 report",
     }
     assert f"are of no image and no segmentation: {kind[alone]}" in why(found, "layout")
+    assert "no images were recognised" not in why(found, "layout")
+    assert why(found, "task").endswith("they outline GTV" if alone == "RTSTRUCT" else "no image that they are about")
+    assert "no image is there" in why(found, "modality")
     with pytest.raises(ValueError, match="layout"):
         as_spec(found, "draft")
 
