@@ -9,11 +9,14 @@ from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.peek import Peek
 from assets.inspect.roles import Part
 
+_KINDS = {"space": "3D", "time": "video", "colour": "2D", "page": ""}
+"""What the third axis of an image is -> its dimension, where that tells it."""
+
 
 def dimension(images: Sequence[Part], *, pages: str = "") -> Evidence | Unknown:
     """What the images that were opened are; unknown where they are of several kinds, or nothing tells it.
 
-    Arrays of three axes or more are left open: nothing says whether one of these is space.
+    Arrays of three axes or more are left open, and pages of a file that says nothing of them: these may be space or not.
 
     Args:
         images: The images; none of DICOM series.
@@ -35,8 +38,9 @@ def dimension(images: Sequence[Part], *, pages: str = "") -> Evidence | Unknown:
 def _of(part: Part) -> str:
     if part.group.family == "video":
         return "video"
-    shapes = {peek.shape for peek in part.peeks if len(peek.shape) > 2 and not _is_open(peek)}
-    kinds = {"3D" if shape[2] > 1 else "2D" for shape in shapes}
+    kinds = {
+        _KINDS[peek.third] if peek.shape[2] > 1 else "2D" for peek in part.peeks if len(peek.shape) > 2 and not _is_open(peek)
+    }
     return kinds.pop() if len(kinds) == 1 else ""
 
 
@@ -59,7 +63,14 @@ def _why(images: Sequence[Part]) -> str:
     if any(peek.format == "DICOM" for peek in peeks):
         return f"the images are DICOM instances, {where}; a slice is a picture, and the volume may be meant"
     if any(peek.shape for peek in peeks):
-        return f"the images are pictures and volumes under names of one form, {where}"
+        return f"the images {_of_pages(peeks) or 'are pictures and volumes under names of one form'}, {where}"
     if any(peek.format for peek in peeks):
         return f"the images lie in files of several arrays, {where}"
     return f"none of the images that were tried could be opened, {where}" if peeks else f"no image was opened, {where}"
+
+
+def _of_pages(peeks: Sequence[Peek]) -> str:
+    """How many pages images have that do not say what these are; empty where they have none."""
+    pages = next((peek.shape[2] for peek in peeks if peek.third == "page" and len(peek.shape) > 2 and peek.shape[2] > 1), 0)
+    what = "slices, moments or pictures of their own; records show one page as a picture"
+    return f"have several pages ({pages} in one that was opened), of which nothing says whether they are {what}" if pages else ""

@@ -14,7 +14,7 @@ from resources.findings import BadInputError, Code
 from resources.readers.arrays import ArrayInfo
 from resources.readers.dicom.door import sniff as is_dicom
 from resources.readers.dicom.files import read_file
-from resources.readers.image import RawImage
+from resources.readers.image import RawImage, ThirdAxis
 from resources.readers.registry import companions, list_arrays, open_image
 from resources.readers.source import ReadOptions, examine
 
@@ -44,6 +44,7 @@ class Peek:
         lies: Whether it says how it lies in the patient, where its format has a place for that.
         grey: Whether a film in colours was seen to show one grey in all of them.
         numbered: Whether many whole numbers from 0 lie in patches of one number each, as numbered cells do.
+        third: What its third axis is: space, time, or pages of which nothing says what they are.
         blurred: Whether it is black and white but for values near these, as masks are that were packed as photographs.
     """
 
@@ -63,6 +64,7 @@ class Peek:
     grey: bool = False
     numbered: bool = False
     blurred: bool = False
+    third: ThirdAxis = "space"
 
     @property
     def is_film_in_colours(self) -> bool:
@@ -186,6 +188,7 @@ def _image(image: RawImage, arrays: tuple[ArrayInfo, ...]) -> Peek:
         channels=image.n_channels,
         patient=image.space == "patient",
         arrays=arrays,
+        third=image.third_axis,
     )
     return peek if math.prod(image.shape) * image.n_channels > MOST_VOXELS else _with_values(peek, image)
 
