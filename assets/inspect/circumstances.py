@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from assets.inspect.evidence import Unknown
 from assets.inspect.grouping import Group, Variable
@@ -64,7 +64,12 @@ def folder_texts(group: Group, variable: Variable) -> tuple[str, ...]:
 
 def told_of_circumstances(group: Group) -> tuple[Unknown, ...]:
     """That folders of images say how these were taken, for a person who wants just that as a class."""
-    found = {circumstance_of(texts): texts for variable in group.variables if (texts := folder_texts(group, variable))}
+    return told_of_folders([texts for variable in group.variables if (texts := folder_texts(group, variable))])
+
+
+def told_of_folders(levels: Iterable[Sequence[str]]) -> tuple[Unknown, ...]:
+    """The same of the names of folders, level by level."""
+    found = {circumstance_of(texts): texts for texts in levels}
     return tuple(
         Unknown("classes", f"folders say {meaning}: {', '.join(texts[:6])}; whether that is a class only a person can say")
         for meaning, texts in found.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from assets.inspect.annotations import is_run_lengths
@@ -27,8 +27,8 @@ CLASS_WORDS = words_of("""
 _SET = frozenset(("1", "1.0"))
 _FLAGS = _SET | {"0", "0.0"}
 _NEARLY_ALL = 0.95
-_UNKNOWN_WORDS = 0.6
-"""How sure classes are of whose names no rule knows the meaning."""
+_CONDITIONS, _UNKNOWN_WORDS = 0.75, 0.6
+"""How sure classes are that speak of conditions, and those of whose names no rule knows the meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,15 @@ def _of_words(variable: Variable, number: int) -> ClassRule:
     """Classes in folders or words: trusted less where none is a word for a condition, as with names of towns or people."""
     names = _bare(variable.distinct)
     seen = f"images lie in folders, or have words in their names, that say {', '.join(names[:6])}"
-    if {word for name in names for word in words(name)} & CONDITIONS:
-        return ClassRule(names, Evidence("classes", "field", 0.75, seen), variable=number)
-    why = f"{seen}, of which no rule knows the meaning: a person must see that these are classes"
-    return ClassRule(names, Evidence("classes", "field", _UNKNOWN_WORDS, why), variable=number)
+    trust = trust_in(names)
+    if trust == _UNKNOWN_WORDS:
+        seen = f"{seen}, of which no rule knows the meaning: a person must see that these are classes"
+    return ClassRule(names, Evidence("classes", "field", trust, seen), variable=number)
+
+
+def trust_in(names: Collection[str]) -> float:
+    """How sure it is that words are classes: surer where one is a word for a condition."""
+    return _CONDITIONS if {word for name in names for word in words(name)} & CONDITIONS else _UNKNOWN_WORDS
 
 
 def _conditions(part: Part) -> ClassRule | None:

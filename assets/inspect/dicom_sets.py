@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
-from assets.inspect.classes import ClassRule
+from assets.inspect.circumstances import circumstance_of, told_of_folders
+from assets.inspect.classes import ClassRule, trust_in
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import as_regex, regex_of_bare
 from assets.inspect.only_objects import Untold, of_objects, of_segmentations
@@ -167,7 +168,10 @@ def _laid_out(paths: Sequence[str], seen: Sequence[Seen], images: Sequence[Seen]
         place.subjects,
         tuple(paths),
         tuple(evidence),
-        (people,) if isinstance(people, Unknown) else (),
+        (
+            *((people,) if isinstance(people, Unknown) else ()),
+            *told_of_folders([sorted({name for path in paths for name in _parts(path)[-2:-1]})]),
+        ),
         _share(seen) if len(_folders(paths)) <= MOST_OPENED else 1.0,
         tuple(seen),
         people=people if isinstance(people, PeopleRule) else None,
@@ -193,7 +197,7 @@ def _class_folders(paths: Sequence[str]) -> ClassRule | None:
     if not 2 <= len(names) <= 12 or 2 * len(names) > len(paths) or any(letter.isdigit() for name in names for letter in name):
         return None
     seen = f"instances lie in folders called {', '.join(names)}"
-    return ClassRule(tuple(names), Evidence("classes", "folder", 0.7, seen))
+    return None if circumstance_of(names) else ClassRule(tuple(names), Evidence("classes", "folder", trust_in(names), seen))
 
 
 def spoken_of(instances: DicomSet, names: AbstractSet[str]) -> DicomSet:

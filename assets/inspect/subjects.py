@@ -50,7 +50,7 @@ def who(group: Group, keys: Sequence[int]) -> Who:
         return _beside_circumstances(group, [n for n in keys if n not in aside], aside)
     shares = [n for n in keys if _is_folder(group, group.variables[n]) and word_before(group, group.variables[n]) & SHARES]
     keys = [*(n for n in keys if n not in shares), *shares]
-    named = [n for n in keys if word_before(group, group.variables[n]) & PERSON]
+    named = [n for n in keys if word_before(group, group.variables[n]) & PERSON or _behind_sub(group, group.variables[n])]
     occasions = [n for n in keys if word_before(group, group.variables[n]) & OCCASION and n not in named]
     if named:
         seen = f"the word before it: {group.shape}"
@@ -132,6 +132,14 @@ def word_before(group: Group, variable: Variable) -> set[str]:
             if token.kind in ("number", "id", "free"):
                 break
     return found
+
+
+def _behind_sub(group: Group, variable: Variable) -> bool:
+    """Whether a folder or name begins with `sub-`, as a subject's does in BIDS, and nothing before the variable varies."""
+    at = variable.at[0]
+    start = max((n + 1 for n in range(at) if group.rows[0][n].text == "/"), default=0)
+    first = not any(start <= other < at for one in group.variables for other in one.at)
+    return first and [token.text for token in group.rows[0][start : start + 2]] == ["sub", "-"]
 
 
 def _is_folder(group: Group, variable: Variable) -> bool:

@@ -106,6 +106,47 @@ def test_a_folder_for_each_patient_in_training_and_files_of_others_for_testing(t
     assert len(pairs(spec, tree)) == 5
 
 
+def test_names_that_differ_in_a_last_number_alone_are_of_one_person(tmp_path: Path) -> None:
+    for part in ("train", "test"):
+        for kind in ("CNV", "NORMAL"):
+            for number in range(3):
+                for image in (1, 2):
+                    who = 1016042 + 97 * number + 50000 * len(kind) + 1000 * len(part)
+                    picture(tmp_path / f"{part}/{kind}/{kind}-{who}-{image}.jpeg", seed=image)
+    found, spec, tree = drafted(tmp_path)
+    persons = people(spec, tmp_path, list(tree.subjects))
+    assert len(persons) == 24
+    assert len(set(persons.values())) == 12
+    assert any(u.field == "people" and "guess" in u.why for u in found.unknown)
+
+
+def test_numbers_of_images_behind_a_word_are_no_people(tmp_path: Path) -> None:
+    for kind in ("glioma", "notumor"):
+        for number in range(8):
+            picture(tmp_path / f"{kind}/Tr-{kind[:2]}_{number:04}.jpg", seed=number)
+    _, spec, tree = drafted(tmp_path)
+    persons = people(spec, tmp_path, list(tree.subjects))
+    assert len(set(persons.values())) == 16
+
+
+def test_a_subject_of_bids_is_a_person_whatever_its_label(tmp_path: Path) -> None:
+    for label in ("verse004", "verse005", "verse014"):
+        volume(tmp_path / f"rawdata/sub-{label}/sub-{label}_ct.nii.gz")
+        volume(tmp_path / f"derivatives/sub-{label}/sub-{label}_seg-vert_msk.nii.gz", ids=(18, 19))
+    found, _, _ = drafted(tmp_path)
+    assert found.said("layout.subject") == "person"
+    assert not [u for u in found.unknown if u.field == "people"]
+
+
+def test_instances_in_folders_of_hospitals_have_no_class(tmp_path: Path) -> None:
+    for number in range(8):
+        instance(tmp_path / f"Hospital{'AB'[number % 2]}/{number:04}.dcm", f"p{number}", study=str(number), modality="DX")
+    found, spec, _ = drafted(tmp_path)
+    assert spec.classes is None
+    assert found.said("task") == ""
+    assert any(u.field == "classes" and "HospitalA" in u.why for u in found.unknown)
+
+
 def test_files_named_by_parts_of_a_split_alone_are_drafted_with_what_they_lack(tmp_path: Path) -> None:
     for part in ("train", "valid", "test"):
         for what in ("x", "y"):
