@@ -208,7 +208,7 @@ def _modality(found: Inspection, parts: Sequence[Part], texts: list[str]) -> Evi
 
 def _merged(groups: Sequence[Group]) -> list[Part]:
     parts = merging.structures(by_stem([by_name(group) for group in groups]))
-    parts = side_by_side(merging.class_folders(parts))
+    parts = side_by_side(merging.masks_of_classes(merging.class_folders(parts)))
     parts = merging.class_words(merging.class_words(parts), "mask")
     parts = merging.class_words(parts, "table")
     parts = roots(merging.free_names(parts))

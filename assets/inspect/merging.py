@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 
 from assets.inspect.formats import IMAGES, family
@@ -63,24 +64,57 @@ def class_folders(parts: Sequence[Part]) -> list[Part]:
     return joined
 
 
+def masks_of_classes(parts: Sequence[Part]) -> list[Part]:
+    """Joins label maps with names of their own in folders that are called like those of the images' classes."""
+    known = {
+        value
+        for part in parts
+        for variable in part.group.variables
+        if part.role == "image" and part.class_at in variable.at
+        for value in variable.distinct
+    }
+    joined = list(parts)
+    for level in range(max((_depth(part.group) for part in parts if part.role == "mask"), default=0) if known else 0):
+        inside = [part for part in joined if part.role == "mask" and _folder_text(part.group, level) in known]
+        for bucket in _buckets(inside, partial(_around, level=level)).values():
+            if len(bucket) > 1 and not _share_folders(bucket, level) and not _repeat_names(bucket):
+                joined = [part for part in joined if part not in bucket]
+                joined.append(replace(_one(bucket, level), role="mask", class_at=None))
+    return joined
+
+
+def _repeat_names(bucket: Sequence[Part]) -> bool:
+    """Whether a file's name stands in two of the folders."""
+    names = [path.rpartition("/")[2] for part in bucket for path in part.group.paths]
+    return len(set(names)) < len(names)
+
+
+def _folder_text(group: Group, level: int) -> str:
+    """The name of a folder, the same for all files of the group; empty where it varies or there is none."""
+    start, end = _folder_span(group, level) or (0, 0)
+    texts = {"".join(token.text for token in row[start:end]) for row in group.rows}
+    return texts.pop() if len(texts) == 1 else ""
+
+
+def _around(group: Group, level: int) -> Hashable:
+    """What groups have in common whose folders of a level may be classes."""
+    ends = _folder_span(group, level)
+    if ends is None:
+        return None
+    start, end = ends
+    behind = group.rows[0][end : group.name_at]
+    inner = len(behind) if level == 0 else tuple("/" for token in behind if token.text == "/")
+    return shape_of(group.rows[0][: _first_of_name(group, start, end)]), inner, group.family
+
+
 def _depth(group: Group) -> int:
     return sum(token.text == "/" for token in group.rows[0])
 
 
 def _with_folder(parts: Sequence[Part], level: int) -> list[Part]:
     """`level` 0 is the folder of the file, 1 the one around it."""
-
-    def together(group: Group) -> Hashable:
-        ends = _folder_span(group, level)
-        if ends is None:
-            return None
-        start, end = ends
-        behind = group.rows[0][end : group.name_at]
-        inner = len(behind) if level == 0 else tuple("/" for token in behind if token.text == "/")
-        return shape_of(group.rows[0][: _first_of_name(group, start, end)]), inner, group.family
-
     kept = [part for part in parts if part.role != "image"]
-    for key, bucket in _buckets([part for part in parts if part.role == "image"], together).items():
+    for key, bucket in _buckets([part for part in parts if part.role == "image"], partial(_around, level=level)).items():
         folders = {shape_of(part.group.rows[0][slice(*(_folder_span(part.group, level) or (0, 0)))]) for part in bucket}
         if (
             key is None

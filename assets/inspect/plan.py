@@ -151,7 +151,7 @@ def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | No
     twins = [one[0] for one in singles if _is_twin(one[0], first, pairs)] if len(pairs) == 1 else []
     images = [_with_masks(pair) for pair in pairs]
     reference = images[0]
-    keys = [n for n in _numbers(first, reference) if reference.group.variables[n].kind not in PARTED]
+    keys = _without_class(reference, [n for n in _numbers(first, reference) if reference.group.variables[n].kind not in PARTED])
     fields, people = keyed(reference.group, keys)
     fields = with_split(fields, reference.group, _numbers(first, reference))
     series = []
@@ -175,6 +175,13 @@ def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | No
         evidence=(*answers, *(a for a in people if isinstance(a, Evidence))),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )
+
+
+def _without_class(part: Part, keys: Sequence[int]) -> list[int]:
+    """Without the folder that may be a class, where the rest tells the images apart: it is nobody's."""
+    rest = [n for n in keys if part.class_at not in part.group.variables[n].at]
+    names = set(zip(*(part.group.variables[n].values for n in rest), strict=True))
+    return rest if len(names) == len(part.group.paths) else list(keys)
 
 
 def _is_twin(other: Pair, first: Pair, pairs: Sequence[Pair]) -> bool:

@@ -106,6 +106,19 @@ def test_a_folder_for_each_patient_in_training_and_files_of_others_for_testing(t
     assert len(pairs(spec, tree)) == 5
 
 
+def test_label_maps_in_folders_of_the_images_classes_belong_to_them(tmp_path: Path) -> None:
+    expected = set()
+    for kind, letter in (("Glaucoma", "g"), ("Non-Glaucoma", "n")):
+        for number in range(1, 5):
+            image, mask = (f"{folder}/{kind}/{letter}{number:04}" for folder in ("Training400", "Annotation/Disc_Masks"))
+            picture(tmp_path / f"{image}.jpg", seed=number)
+            picture(tmp_path / f"{mask}.bmp", mask=True, seed=number)
+            expected.add((f"{image}.jpg", f"{mask}.bmp"))
+    _, spec, tree = drafted(tmp_path)
+    assert pairs(spec, tree) == expected
+    assert len(tree.subjects) == 8
+
+
 def test_names_that_differ_in_a_last_number_alone_are_of_one_person(tmp_path: Path) -> None:
     for part in ("train", "test"):
         for kind in ("CNV", "NORMAL"):
