@@ -38,7 +38,19 @@ def class_candidates(paths: Sequence[str], instances: DicomSet | None) -> tuple[
         paths: The images.
         instances: Where they are DICOM instances.
     """
-    return (*(_descriptions(instances) if instances is not None else ()), *_names(paths))
+    called = [one for one in _names(paths) if instances is None or not _is_of_people(one, instances)]
+    return (*(_descriptions(instances) if instances is not None else ()), *called)
+
+
+def _is_of_people(candidate: Candidate, instances: DicomSet) -> bool:
+    """Whether each of its classes stands in the names of one patient's files only, as what he is called does."""
+    if instances.scan is None:
+        return False
+    told = candidate.fields["classes"]
+    matches = told.get("matches", {name: escaped(name) for name in told["names"]})
+    stems = [stem(PurePosixPath(path).name) for path in instances.paths]
+    files = list(zip(stems, instances.subjects, strict=True))
+    return all(len({whose for name, whose in files if re.fullmatch(how, name)}) == 1 for how in matches.values())
 
 
 def _descriptions(instances: DicomSet) -> Iterator[Candidate]:

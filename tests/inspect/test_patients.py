@@ -70,6 +70,12 @@ def test_a_word_of_what_patients_are_called_is_no_class(tmp_path: Path) -> None:
     assert found.said("task") == ""
 
 
+def test_what_one_patient_alone_is_called_is_offered_as_no_class(tmp_path: Path) -> None:
+    folder(tmp_path, {f"{name}_{n}": name for name in ("Smith", "Tanaka", "Okafor") for n in range(3)})
+    found, _, _ = together(tmp_path)
+    assert not found.candidates
+
+
 def test_headers_name_the_patients_where_no_path_does(tmp_path: Path) -> None:
     whose = {f"{kind}_{n:04d}": f"X{n}" for kind in ("T1", "T2", "FLAIR") for n in range(4)}
     folder(tmp_path, whose)
