@@ -101,6 +101,11 @@ class Plan:
         sources = (*self.series, *self.labels)
         return frozenset(path for source in sources for part, _ in source.parts for path in part.group.paths)
 
+    @property
+    def is_twofold(self) -> bool:
+        """Whether label maps may belong to images in two ways, so that none is in the draft."""
+        return not self.labels and any(one.field == "pairing" for one in self.unknown)
+
 
 def keyed(group: Group, keys: Sequence[int]) -> tuple[dict[str, list[int]], list[Evidence | Unknown]]:
     """`subject` and `scan` -> numbers of variables."""

@@ -50,7 +50,7 @@ def _rank(pair: Pair) -> tuple[int, bool, int, float]:
 
 
 def _pair(image: Part, mask: Part) -> Pair | None:
-    if not _grids_agree(image, mask):
+    if not grids_agree(image, mask):
         return None
     ours, theirs = image.group.variables, mask.group.variables
     label = _label_number(mask)
@@ -92,7 +92,7 @@ def _share(image: Group, mask: Group, links: dict[int, int]) -> float:
     return sum(key in ours for key in theirs) / len(theirs)
 
 
-def _grids_agree(image: Part, mask: Part) -> bool:
+def grids_agree(image: Part, mask: Part) -> bool:
     """Whether an image and its label map could lie on one grid: never a volume with a picture, or two files of one name apart.
 
     Pages of pictures may be channels of one plane, and those of a label map kinds of objects: there rows and columns count.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from assets.inspect.arrays import planes
@@ -26,16 +25,17 @@ from assets.inspect.layout import (
     with_names,
     with_split,
 )
+from assets.inspect.left_out import left_out, unlabelled
+from assets.inspect.own_names import with_true_names
 from assets.inspect.pages import other_pages
-from assets.inspect.pairing import Pair, all_pairs
+from assets.inspect.pairing import Pair
 from assets.inspect.patterns import stretches
 from assets.inspect.peek import Opener, Peek
 from assets.inspect.roles import Part
 from assets.inspect.roots import roots
+from assets.inspect.shifted import without_shifted
 from assets.inspect.unmasked import unmasked
 
-_MUCH = 0.1
-"""Share of images that may be left out without a word; of label maps none is."""
 _FEW = 0.5
 """Share of images with label maps below which classes that all have are what a set is for."""
 _SHOWN = 6
@@ -46,8 +46,17 @@ __all__ = ["Plan", "Source", "plan"]
 
 def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) -> Plan | None:
     """The layout; None when there are no images."""
-    planned = with_derivatives(_planned(parts, rules, opener), parts, opener)
-    return planned and _with_doubts(planned, parts)
+    images = [part for part in parts if part.role == "image"]
+    masks = [part for part in parts if part.role in ("mask", "structures")]
+    paired, doubts = without_shifted(masks, images, opener)
+    planned = _paired(paired, parts, rules) if paired else None
+    planned = planned or _unpaired(parts, rules, opener, alone_too=not paired)
+    planned = with_derivatives(planned, parts, opener)
+    if planned is None:
+        return None
+    if len(planned.labels) == 1 and not planned.few and unlabelled(planned):
+        planned = replace(planned, leave=True)
+    return _with_doubts(replace(planned, unknown=(*planned.unknown, *doubts)), parts)
 
 
 def _with_doubts(planned: Plan, parts: Sequence[Part]) -> Plan:
@@ -66,7 +75,7 @@ def _with_doubts(planned: Plan, parts: Sequence[Part]) -> Plan:
         )
     if seen := other_pages(planned):
         doubts.append(Unknown("layout", f"{seen}; `axes`, `channel` and `plane` must say which are meant"))
-    return replace(planned, unknown=(*planned.unknown, *doubts, *_left_out(planned.claimed, parts)))
+    return with_true_names(replace(planned, unknown=(*planned.unknown, *doubts, *left_out(planned, parts))))
 
 
 def _choice(part: Part) -> str:
@@ -80,28 +89,22 @@ def _holds_several(peek: Peek) -> bool:
     return peek.format == "several arrays" or len(peek.arrays) > 1
 
 
-def _left_out(claimed: AbstractSet[str], parts: Sequence[Part]) -> Iterator[Unknown]:
-    """Images of which a good part, and label maps of which any fits no pattern, so that a draft that looks whole is not."""
-    for what, roles, few in (("images", ("image",), _MUCH), ("label maps", ("mask", "structures"), 0)):
-        every = [path for part in parts if part.role in roles for path in part.group.paths]
-        left = [path for path in every if path not in claimed]
-        if len(left) > few * len(every):
-            yield Unknown("layout", f"{len(left)} of {len(every)} {what} are not used, such as {left[0]}; a person must say why")
+def _paired(paired: Sequence[list[Pair]], parts: Sequence[Part], rules: Mapping[int, ClassRule]) -> Plan | None:
+    """Images with the label maps that belong to them."""
+    best = _best(paired)
+    rule = next((rule for number, rule in rules.items() if parts[number] is best[0].image), None)
+    if rule is not None and rule.variable is not None and (both := _classified(best[0], rule)) is not None:
+        return both
+    planned = _segmentation(best, [pairs for pairs in paired if len(pairs) == 1])
+    masks = [part for part in parts if part.role in ("mask", "structures")]
+    return planned and with_further(with_exceptions(planned, masks), [part for part in parts if part.role == "image"])
 
 
-def _planned(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) -> Plan | None:
+def _unpaired(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener, *, alone_too: bool) -> Plan | None:
+    """Label maps alone, if these may stand for images too, images with label maps in their files, or images without any."""
     images = [part for part in parts if part.role == "image"]
     masks = [part for part in parts if part.role in ("mask", "structures")]
-    paired = [pairs for mask in masks if (pairs := all_pairs(mask, images))]
-    if paired:
-        best = _best(paired)
-        rule = next((rule for number, rule in rules.items() if parts[number] is best[0].image), None)
-        if rule is not None and rule.variable is not None and (both := _classified(best[0], rule)) is not None:
-            return both
-        planned = _segmentation(best, [pairs for pairs in paired if len(pairs) == 1])
-        if planned is not None:
-            return with_further(with_exceptions(planned, masks), images)
-    if masks and not paired and (not images or len(masks[0].group.paths) > 3 * len(images[0].group.paths)):
+    if masks and alone_too and (not images or len(masks[0].group.paths) > 3 * len(images[0].group.paths)):
         return alone(masks)
     return (in_containers(images[0], opener) or _without_masks(parts, images, rules)) if images else None
 

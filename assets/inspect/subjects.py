@@ -14,10 +14,10 @@ from assets.inspect.tokens import words
 
 _COUNTING = frozenset(("id", "no", "nr", "num", "number", "uid"))
 """Words between what a number counts and the number."""
-_OWN_NAMES = "every file has its own name; whether two are of one person is not said"
-
-
 _ORDER = "nothing but the order of the parts of file names says which images are of one person"
+
+OWN_NAMES = "every image has its own name; whether two are of one person is not said"
+"""Said where the one part of the names that varies is no person's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ def _single(group: Group, key: int, *, occasion: bool) -> Who:
     if variable.kind == "free" and _is_folder(group, variable) and len(variable.distinct) == len(group.paths):
         seen = f"folders called by words hold files of the same names: {group.shape}"
         return Who((key,), (), Evidence("layout.subject", "folder", 0.6, seen))
-    doubt = None if _is_folder(group, variable) else Unknown("people", _OWN_NAMES)
+    doubt = None if _is_folder(group, variable) else Unknown("people", OWN_NAMES)
     if occasion or variable.kind == "id" or group.family in ("picture", "dicom"):
-        return Who((key,), (), unknown=Unknown("people", _OWN_NAMES))
+        return Who((key,), (), unknown=Unknown("people", OWN_NAMES))
     seen = f"the only part of the names that varies: {group.shape}"
     return Who((key,), (), Evidence("layout.subject", "only varying part", 0.7, seen), doubt)
 
