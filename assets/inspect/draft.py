@@ -188,7 +188,8 @@ def _ignored(found: Inspection, planned: Plan) -> dict[str, str]:
         if set(part.group.paths) - planned.claimed:
             ignored |= dict.fromkeys(endings_apart(part.group, ()), _reason(part))
     told = re.sub(r"(\{\w+\}|\*)+", "*", found.classes.lines) if found.classes is not None else ""
-    return {path: "the classes are taken from it" if path == told else reason for path, reason in ignored.items()}
+    taken = {told: "the classes are taken from it", found.named_by: "the names of label ids are taken from it"}
+    return {path: taken.get(path, reason) for path, reason in ignored.items()}
 
 
 def _reason(part: Part) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from assets.inspect import classes as class_rules
 from assets.inspect import dicom_marks, kinds, merging, objects, who
-from assets.inspect import labels as label_rules
 from assets.inspect.annotations import Annotated, annotated_in, run_lengths
 from assets.inspect.axes import with_axes
 from assets.inspect.candidates import Candidate, class_candidates
@@ -24,6 +23,7 @@ from assets.inspect.fourth_axis import told_of_channels
 from assets.inspect.grouping import Group, gathered
 from assets.inspect.halves import without_halves
 from assets.inspect.instances import instances_in
+from assets.inspect.label_names import LabelNames, label_names
 from assets.inspect.listing import list_folder
 from assets.inspect.marks_beside import marks_beside
 from assets.inspect.modality import modality, texts_of
@@ -63,6 +63,7 @@ class Inspection:
         plan: Which are series and label maps, and how files are keyed; None where no images were recognised.
         dicom: The layout of DICOM instances, where most images are such.
         labels: Label id -> name.
+        named_by: The file that names them; empty where none does.
         classes: Where classes are told.
         rival: Where a table tells classes of images that have label maps.
         told: What is said of the task where images of containers have a label map and a class.
@@ -83,6 +84,7 @@ class Inspection:
     plan: Plan | None
     dicom: DicomSet | None = None
     labels: dict[int, str] = field(default_factory=dict)
+    named_by: str = ""
     classes: class_rules.ClassRule | None = None
     rival: class_rules.ClassRule | None = None
     told: Told | None = None
@@ -237,12 +239,14 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     marked = objects.from_tables(_columns(planned.reference), tables) or marks_beside(found.root, found.parts, planned, tables)
     evidence: list[Evidence] = []
     unknown: list[Unknown] = []
-    names: dict[int, str] = {}
+    ids = LabelNames({}, (), planned)
     planned, called = with_channel_names(found.root, planned, _descriptions(found))
     evidence += [called] if called is not None else []
     if planned.labels:
-        names, answer, planned = named_apart(planned, opener, lambda several: _label_names(found, several, opener))
-        _sort_in(answer, evidence, unknown)
+        ids = named_apart(planned, opener, lambda several: label_names(found.root, found.parts, several, opener))
+        planned = ids.plan
+        for answer in ids.answers:
+            _sort_in(answer, evidence, unknown)
     rival = class_rules.from_tables(_columns(planned.reference), tables) if planned.labels and not planned.few else None
     rule = planned.classes if (planned.few or not planned.labels) and marked is None else None
     told = told_twice(planned, _columns(planned.reference), tables) if marked is None else None
@@ -251,11 +255,12 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
         rule, rival, doubts = _in_files(found, planned)
         unknown += doubts
     unknown += rule.unknown if rule is not None else ()
-    evidence += [answer.evidence for answer in (rule, marked) if answer is not None]
+    evidence += [one.evidence for one in (rule, marked) if one is not None]
     return replace(
         found,
         plan=planned,
-        labels=names,
+        labels=ids.names,
+        named_by=ids.path,
         classes=rule,
         rival=rival,
         told=told,
@@ -280,32 +285,6 @@ def _sort_in(answer: Evidence | Unknown, evidence: list[Evidence], unknown: list
         evidence.append(answer)
     else:
         unknown.append(answer)
-
-
-def _label_names(found: Inspection, planned: Plan, opener: Opener) -> tuple[dict[int, str], Evidence | Unknown, Plan]:
-    """Label id -> name; why; the plan, which knows now whether the label maps hold one structure."""
-    first = planned.labels[0]
-    if first.part.role == "structures":
-        variable = next(v for v in first.part.group.variables if first.part.label_at in v.at)
-        said = dict(enumerate(variable.distinct, start=1))
-        seen = "one file per structure: their names; ids in alphabetical order"
-        return said, Evidence("labels", f"{len(said)} names", 0.9, seen), planned
-    ids, seen = label_rules.ids_of([part for source in planned.labels for part, _ in source.parts], opener, first.key)
-    if first.channels:
-        ids, seen = tuple(range(1, first.channels + 1)), f"channels of the array {first.key!r}"
-    elif first.at_least is not None:
-        ids, seen = (1,), f"values of {first.part.group.paths[0]} from {first.at_least:g} on; the level is a guess"
-    elif any(peek.numbered for source in planned.labels for part, _ in source.parts for peek in part.peeks):
-        ids, planned = (1,), replace(planned, binary=True)
-        seen = f"numbers of objects in {first.part.group.paths[0]}, which are taken for one structure"
-    elif len(ids) == 1:
-        ids, planned = (1,), replace(planned, binary=True)
-    elif first.part.group.family == "picture" and (levels := label_rules.grey_levels(ids)):
-        ids, planned = tuple(levels.values()), replace(planned, levels=levels)
-        seen = f"even grey levels {', '.join(map(str, levels))} of {first.part.group.paths[0]}"
-    named, where = label_rules.names_in(found.root, _descriptions(found))
-    names, answer = label_rules.meaning(ids, seen, named, where)
-    return names, answer, planned
 
 
 def _descriptions(found: Inspection) -> list[str]:

@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assets.inspect.evidence import Evidence, Unknown
+from assets.inspect.label_names import LabelNames
 from assets.inspect.layout import Plan, Source
 from assets.inspect.peek import Opener
 
 Names = dict[int, str]
-Told = tuple[Names, Evidence | Unknown, Plan]
 
 _ROUND = 100
 
 
-def named_apart(planned: Plan, opener: Opener, names_of: Callable[[Plan], Told]) -> Told:
-    """Label id -> name; why; the plan, in which label maps of one structure have the ids behind those of the others.
+def named_apart(planned: Plan, opener: Opener, names_of: Callable[[Plan], LabelNames]) -> LabelNames:
+    """The names of all label ids, where label maps of one structure have the ids behind those of the others.
 
     Args:
         planned: The layout.
@@ -28,20 +28,20 @@ def named_apart(planned: Plan, opener: Opener, names_of: Callable[[Plan], Told])
     several = tuple(source for source in planned.labels if source.nonzero_is is None)
     if not several:
         names, answer = _called(own)
-        return names, answer, planned
-    names, answer, rest = names_of(replace(planned, labels=several))
-    rest = replace(rest, unknown=(*rest.unknown, *_ids_of_two(several)))
+        return LabelNames(names, (answer,), planned)
+    told = names_of(replace(planned, labels=several))
+    rest = replace(told.plan, unknown=(*told.plan.unknown, *_ids_of_two(several)))
     if not own:
-        return names, answer, rest
-    known = isinstance(answer, Evidence) or _all_opened(several, opener)
-    highest = max(names, default=0)
+        return replace(told, plan=rest)
+    known = any(isinstance(answer, Evidence) for answer in told.answers) or _all_opened(several, opener)
+    highest = max(told.names, default=0)
     first = highest if known else (highest // _ROUND + 1) * _ROUND
     moved = {source.nonzero_is: first + source.nonzero_is for source in own if source.nonzero_is is not None}
     labels = tuple(replace(s, nonzero_is=moved[s.nonzero_is]) if s.nonzero_is is not None else s for s in planned.labels)
     called, why = _called([source for source in labels if source.nonzero_is is not None])
     doubts = [why] if isinstance(why, Unknown) else []
-    told = replace(rest, labels=labels, unknown=(*rest.unknown, *doubts))
-    return _distinct(names | called), answer, told
+    rest = replace(rest, labels=labels, unknown=(*rest.unknown, *doubts))
+    return replace(told, names=_distinct(told.names | called), plan=rest)
 
 
 def _all_opened(several: Sequence[Source], opener: Opener) -> bool:
