@@ -41,15 +41,16 @@ _FORMAL = re.compile(r"[\d ./:_-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Values:
-    """A group of files, each of which is nothing but a value.
+class Values:
+    """A group of files, each of which is nothing but a value, or has one under a key.
 
     Attributes:
         group: The files.
         where: Where the fields of the images stand in their names.
         told: What those that were read say, by their numbers in the group; None where they say null.
-        words: Words of their names and folders that the images do not have.
+        words: Words of their names and folders that the images do not have, or of the key.
         some: Whether some images have none.
+        key: The key; empty where the value is all.
     """
 
     group: Group
@@ -57,6 +58,7 @@ class _Values:
     told: dict[int, str | None]
     words: frozenset[str]
     some: bool
+    key: str = ""
 
     @property
     def is_called(self) -> bool:
@@ -81,7 +83,7 @@ def class_files(root: Path, parts: Sequence[Part], planned: Plan) -> ClassRule |
         planned: Its layout.
     """
     found = list(_values(root, parts, planned))
-    likely = [one for one in found if _may_be_classes(one)]
+    likely = [one for one in found if may_be_classes(one)]
     chosen = [one for one in likely if one.is_called] or (likely if len(found) == 1 else [])
     if len(chosen) == 1:
         return _rule(chosen[0], _CALLED if chosen[0].is_called else _ALONE)
@@ -93,7 +95,7 @@ def class_files(root: Path, parts: Sequence[Part], planned: Plan) -> ClassRule |
     return None
 
 
-def _rule(found: _Values, confidence: float) -> ClassRule:
+def _rule(found: Values, confidence: float) -> ClassRule:
     names, n_read, n_files = found.classes, len(found.told), len(found.group.paths)
     seen = f"{n_read} of {n_files} files beside the images were read, each nothing but one of {len(names)} values: "
     doubt = Unknown("classes", f"{n_files - n_read} of {n_files} files with a class were not read, and may say further ones")
@@ -106,8 +108,16 @@ def _rule(found: _Values, confidence: float) -> ClassRule:
     )
 
 
-def _values(root: Path, parts: Sequence[Part], planned: Plan) -> Iterator[_Values]:
+def _values(root: Path, parts: Sequence[Part], planned: Plan) -> Iterator[Values]:
     """Groups of files, one for nearly each image, that are nothing but a value as far as they are read."""
+    for group, where, share in one_for_each(parts, planned):
+        told = _read(root, group)
+        if told:
+            yield Values(group, where, told, group.words - planned.reference.group.words, some=share < 1)
+
+
+def one_for_each(parts: Sequence[Part], planned: Plan) -> Iterator[tuple[Group, tuple[Stretch, ...], float]]:
+    """Groups of texts, and of files of no known kind, of which nearly every image has one; and what share of them has."""
     for part in parts:
         if part.role != "text" and part.group.family != "other":
             continue
@@ -115,11 +125,8 @@ def _values(root: Path, parts: Sequence[Part], planned: Plan) -> Iterator[_Value
         images = _keys_of_images(planned, where)
         keys = _keys(part.group, where)
         share = len(images & set(keys)) / len(images) if images else 0
-        if share < _NEARLY_ALL or len(set(keys)) < len(keys):
-            continue
-        told = _read(root, part.group)
-        if told:
-            yield _Values(part.group, where, told, part.group.words - planned.reference.group.words, some=share < 1)
+        if share >= _NEARLY_ALL and len(set(keys)) == len(keys):
+            yield part.group, where, share
 
 
 def _keys_of_images(planned: Plan, where: Sequence[Stretch]) -> set[tuple[str, ...]]:
@@ -138,9 +145,8 @@ def _keys(group: Group, where: Sequence[Stretch]) -> list[tuple[str, ...]]:
 
 def _read(root: Path, group: Group) -> dict[int, str | None]:
     """What files say, by their numbers; nothing where one of them is no value."""
-    last, told = len(group.paths) - 1, {}
-    spread = (n * last // (OPENED - 1) for n in range(OPENED)) if last >= OPENED else range(last + 1)
-    for number in spread:
+    told = {}
+    for number in spread(len(group.paths)):
         try:
             told[number] = only_value(root / group.paths[number])
         except (OSError, ValueError):
@@ -148,9 +154,15 @@ def _read(root: Path, group: Group) -> dict[int, str | None]:
     return told
 
 
-def _may_be_classes(found: _Values) -> bool:
+def spread(n_files: int) -> Sequence[int]:
+    """Which files are read: all, or some that are evenly spread."""
+    last = n_files - 1
+    return [n * last // (OPENED - 1) for n in range(OPENED)] if last >= OPENED else range(last + 1)
+
+
+def may_be_classes(found: Values) -> bool:
     """Whether the values are few for so many files, and words or small numbers that speak of the image."""
-    if found.words & _NO_CLASS or is_person_column(stem(found.group.paths[0].rpartition("/")[2])):
+    if found.words & _NO_CLASS or is_person_column(found.key or stem(found.group.paths[0].rpartition("/")[2])):
         return False
     n_told = sum(value is not None for value in found.told.values())
     few = 2 <= len(found.classes) <= min(MOST_CLASSES, (n_told + 1) // 2)
@@ -177,7 +189,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _speak_of_others(found: _Values) -> bool:
+def _speak_of_others(found: Values) -> bool:
     """Whether the values say a part of a split, a kind of acquisition, a side or a sex, or what the paths say already."""
     said = {value.lower() for value in found.classes}
     if said <= _ACQUISITIONS or is_no_class(said):

@@ -304,8 +304,9 @@ def as_yaml(found: Inspection, slug: str) -> str:
         *_comments(found, {"files", "layout"}, exact=True),
     ]
     content = as_mapping(found, slug)
+    untold = {"labels", "classes", "objects", "people"} - content.keys()
     for key, value in content.items():
-        lines += _comments(found, {key, "people"} if key == "layout" and "people" not in content else {key})
+        lines += _comments(found, {key, *untold} if key == "layout" else {key})
         lines.append(yaml.safe_dump({key: value}, sort_keys=False, allow_unicode=True, width=120).rstrip())
         if value in ("unknown", []) or key == "access":
             lines[-1] += "   # unknown: nothing in the folder was read for it"

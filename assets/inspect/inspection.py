@@ -14,6 +14,7 @@ from assets.inspect.candidates import Candidate, class_candidates
 from assets.inspect.channel_names import with_channel_names
 from assets.inspect.circumstances import told_of_circumstances
 from assets.inspect.class_files import class_files
+from assets.inspect.class_keys import class_keys
 from assets.inspect.content import told_by_content
 from assets.inspect.dicom_sets import DicomSet, spoken_of
 from assets.inspect.dicom_task import FEW, dimension_of_instances, task_of_instances
@@ -66,7 +67,7 @@ class Inspection:
         named_by: The file that names them; empty where none does.
         classes: Where classes are told.
         rival: Where a table tells classes of images that have label maps.
-        told: What is said of the task where images of containers have a label map and a class.
+        told: What is said of the task where images of containers have a label map and a class, or JSON tells classes.
         objects: How objects are marked.
         evidence: What was seen, per field.
         unknown: What could not be told.
@@ -253,7 +254,9 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     rule = told.rule if told is not None and told.rule is not None else rule
     if rule is None and rival is None and told is None and marked is None:
         rule, rival, doubts = _in_files(found, planned)
-        unknown += doubts
+        keyed = class_keys(found.root, found.parts, planned) if not (rule or rival or doubts) else None
+        told = keyed[1] if keyed is not None else None
+        unknown += doubts if keyed is None else [keyed[0]]
     unknown += rule.unknown if rule is not None else ()
     evidence += [one.evidence for one in (rule, marked) if one is not None]
     return replace(
@@ -303,7 +306,7 @@ def _annotated(found: Inspection, tables: Sequence[Table]) -> Annotated | None:
 
 def _with_kinds(found: Inspection) -> Inspection:
     """With what kind an image is as its class, where nothing else was told of any."""
-    if found.classes is not None or not _is_unlabelled(found):
+    if found.classes is not None or found.told is not None or not _is_unlabelled(found):
         return found
     rule = None
     if found.dicom is not None:
