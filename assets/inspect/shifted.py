@@ -11,6 +11,7 @@ from assets.inspect.grouping import PARTED, Variable
 from assets.inspect.pairing import Pair, all_pairs, grids_agree
 from assets.inspect.peek import Opener
 from assets.inspect.roles import Part
+from assets.templates import stem
 
 _FEWEST = 3
 """Numbers in a row from which on an equal count on both sides is no accident."""
@@ -50,7 +51,8 @@ def without_shifted(masks: Sequence[Part], images: Sequence[Part], opener: Opene
     """The images of each group of label maps, and which groups may belong to images in two ways.
 
     Where both sides are as many, in a row, and begin with different numbers, equal numbers leave out one at either end and
-    make pairs of neighbours if the pairing in order was meant. Extents decide where only one way fits all that are looked at.
+    make pairs of neighbours if the pairing in order was meant; not so where the names of label maps are those of images and more.
+    Extents decide where only one way fits all that are looked at.
     No draft can pair in order, so such label maps are left out of it.
 
     Args:
@@ -108,9 +110,16 @@ def _shifted(pair: Pair) -> _Shifted | None:
         masks = _by_rest(pair.mask, mask, others)
         images = _by_rest(pair.image, image, others.values())
         found = [_of_one(images.get(key, {}), own) for key, own in masks.items()]
-        if found and found[0] is not None and all(one is not None and one.shift == found[0].shift for one in found):
-            return found[0]
+        first = found[0] if found else None
+        if first is not None and all(one is not None and one.shift == first.shift for one in found) and not _derived(first):
+            return first
     return None
+
+
+def _derived(found: _Shifted) -> bool:
+    """Whether a label map's name is the image's and more, as in `img_07_mask`: who called it so had that image in mind."""
+    names = [tuple(stem(path.rpartition("/")[2]) for path in pair) for pair in found.equal()]
+    return all(mask.startswith(image) and mask != image and not image.isdecimal() for mask, image in names)
 
 
 def _by_rest(part: Part, variable: Variable, others: Iterable[int]) -> dict[tuple[str, ...], dict[int, str]]:

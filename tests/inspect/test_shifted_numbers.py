@@ -82,6 +82,15 @@ def test_numbers_with_gaps_are_ids_and_pair(tmp_path: Path) -> None:
     assert len(pairs(spec, tree)) == 6
 
 
+def test_names_made_from_those_of_images_pair_whatever_the_numbers(tmp_path: Path) -> None:
+    for number in range(10):
+        picture(tmp_path / f"img_{number + 1}.png", seed=number)
+        picture(tmp_path / f"img_{number}_mask.png", seed=number, mask=True)
+    found, spec, tree = drafted(tmp_path)
+    assert pairs(spec, tree) == {(f"img_{n}.png", f"img_{n}_mask.png") for n in range(1, 10)}
+    assert "1 of 10 label maps have no image, such as img_0_mask.png" in whys(found, "layout")
+
+
 def test_one_image_of_twelve_that_is_not_used_is_said(tmp_path: Path) -> None:
     for number in range(11):
         volume(tmp_path / f"images/scan_{number:02}.nii.gz")
