@@ -33,7 +33,7 @@ def class_keys(root: Path, parts: Sequence[Part], planned: Plan) -> tuple[Unknow
         parts: Its groups of files.
         planned: Its layout. Of one with label maps, or with such as may belong to two images, nothing is asked.
     """
-    if planned.labels or planned.is_twofold:
+    if planned.labels or planned.is_unpaired:
         return None
     found = [(values, where) for values, where in _found(root, parts, planned) if values.is_called and may_be_classes(values)]
     if not found:

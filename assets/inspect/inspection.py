@@ -326,7 +326,7 @@ def _offered(found: Inspection) -> tuple[Candidate, ...]:
 def _is_unlabelled(found: Inspection) -> bool:
     """Whether no object, and of most images nothing, is marked."""
     outlined = found.dicom is not None and found.dicom.outlined and found.dicom.share >= FEW
-    masked = found.plan is not None and (bool(found.plan.labels) or found.plan.is_twofold)
+    masked = found.plan is not None and (bool(found.plan.labels) or found.plan.is_unpaired)
     return found.objects is None and found.annotated is None and not outlined and not masked
 
 
@@ -360,8 +360,8 @@ def _task(found: Inspection) -> Evidence | Unknown:
     maps = [path for part in found.parts if part.role in ("mask", "structures") for path in part.group.paths]
     loose = [path for path in maps if path not in found.plan.claimed]
     classes, n_images = found.classes or found.rival, sum(len(part.group.paths) for part in _images(found))
-    share, twofold = found.plan.share, found.plan.is_twofold
-    return task(masks=masks, boxes=boxes, classes=classes, share=share, loose=loose, n_images=n_images, twofold=twofold)
+    share, unpaired = found.plan.share, found.plan.is_unpaired
+    return task(masks=masks, boxes=boxes, classes=classes, share=share, loose=loose, n_images=n_images, unpaired=unpaired)
 
 
 def _subjects(found: Inspection) -> tuple[str, ...]:

@@ -102,8 +102,8 @@ class Plan:
         return frozenset(path for source in sources for part, _ in source.parts for path in part.group.paths)
 
     @property
-    def is_twofold(self) -> bool:
-        """Whether label maps may belong to images in two ways, so that none is in the draft."""
+    def is_unpaired(self) -> bool:
+        """Whether it is open of which images label maps are, so that none is in the draft."""
         return not self.labels and any(one.field == "pairing" for one in self.unknown)
 
 

@@ -20,7 +20,7 @@ def task(
     share: float = 1.0,
     loose: Sequence[str] = (),
     n_images: int = 0,
-    twofold: bool = False,
+    unpaired: bool = False,
 ) -> Evidence | Unknown:
     """Segmentation where label maps belong to images, else detection where objects are marked, else classification.
 
@@ -36,10 +36,10 @@ def task(
         share: Of the images that label maps are looked for, how many have one.
         loose: Label maps that belong to no image.
         n_images: How many images there are.
-        twofold: Whether label maps are as many as images, and which belongs to which is open.
+        unpaired: Whether it is open of which images label maps are.
     """
-    if twofold and not boxes and not masks and classes is None:
-        return Evidence("task", "segmentation", 0.6, "label maps are as many as images; which belongs to which is not told")
+    if unpaired and not boxes and not masks and classes is None:
+        return Evidence("task", "segmentation", 0.6, "there are label maps of the images; which belongs to which is not told")
     if boxes and not masks:
         return Evidence("task", "detection", 0.8, "objects are marked by coordinates, and there are no label maps")
     if why := _doubt(masks=masks, classes=classes, share=share, loose=loose, n_images=n_images):

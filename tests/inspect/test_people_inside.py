@@ -61,7 +61,7 @@ def test_who_stands_in_the_file_is_told_and_names_are_no_subjects(
 def test_other_texts_say_nothing_of_people(beside: str, tmp_path: Path) -> None:
     folder(tmp_path, nested, "mat", beside)
     found, _, _ = together(tmp_path)
-    assert untold(found) == ["every file has its own name; whether two are of one person is not said"]
+    assert untold(found) == ["every image has its own name; whether two are of one person is not said"]
 
 
 def test_a_table_that_says_the_same_is_used(tmp_path: Path) -> None:
