@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.label_tables import NamedIds, named_ids
-from assets.inspect.labels import grey_levels, ids_of
+from assets.inspect.labels import around_of, grey_levels, ids_of
 from assets.inspect.layout import Plan, Source
 from assets.inspect.lexicon import words_of
 from assets.inspect.peek import Opener
@@ -36,7 +36,7 @@ class LabelNames:
 
 
 def label_names(root: Path, parts: Sequence[Part], planned: Plan, opener: Opener) -> LabelNames:
-    """The ids of a plan's label maps with their names.
+    """The ids of a plan's label maps with their names, and a doubt where 0 may not be the background.
 
     Args:
         root: The folder.
@@ -44,6 +44,12 @@ def label_names(root: Path, parts: Sequence[Part], planned: Plan, opener: Opener
         planned: Its layout; has label maps.
         opener: Opens a few of them.
     """
+    told = _names(root, parts, planned, opener)
+    return replace(told, answers=(*told.answers, *around_of([part for source in planned.labels for part, _ in source.parts])))
+
+
+def _names(root: Path, parts: Sequence[Part], planned: Plan, opener: Opener) -> LabelNames:
+    """The ids with their names."""
     first = planned.labels[0]
     if first.part.role == "structures":
         variable = next(v for v in first.part.group.variables if first.part.label_at in v.at)

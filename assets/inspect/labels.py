@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.inspect.arrays import in_file
+from assets.inspect.evidence import Unknown
 from assets.inspect.peek import Opener
 from assets.inspect.roles import Part
 
@@ -25,6 +26,17 @@ def ids_of(parts: Sequence[Part], opener: Opener, key: str = "") -> tuple[tuple[
     peeks = [peek for path in chosen if (peek := opener.peek(path, in_file(key, path))) is not None and peek.values is not None]
     found = sorted({value for peek in peeks for value in peek.values or () if value > 0})
     return tuple(found), f"values of {len(peeks)} label map(s) such as {chosen[0]}"
+
+
+def around_of(parts: Sequence[Part]) -> Iterator[Unknown]:
+    """A line where another number than 0 stands at all corners of every label map that was opened: it may be the background."""
+    peeks = [peek for part in parts for peek in part.peeks if peek.values]
+    around = {peek.around for peek in peeks}
+    if peeks and len(around) == 1 and (number := around.pop()):
+        why = (
+            f"{number:g} stands at the corners of all label maps that were opened and may be the background; in a draft that is 0"
+        )
+        yield Unknown("labels", why)
 
 
 def grey_levels(ids: Sequence[int]) -> dict[int, int]:

@@ -45,6 +45,7 @@ class Peek:
         grey: Whether a film in colours was seen to show one grey in all of them.
         numbered: Whether many whole numbers from 0 lie in patches of one number each, as numbered cells do.
         third: What its third axis is: space, time, or pages of which nothing says what they are.
+        around: What stands at all corners of its first two axes; None where that is not one value.
         blurred: Whether it is black and white but for values near these, as masks are that were packed as photographs.
     """
 
@@ -64,6 +65,7 @@ class Peek:
     grey: bool = False
     numbered: bool = False
     blurred: bool = False
+    around: float | None = None
     third: ThirdAxis = "space"
 
     @property
@@ -202,5 +204,12 @@ def _with_values(peek: Peek, image: RawImage) -> Peek:
     numbered = np.issubdtype(image.dtype, np.integer) and seen.are_patches and not blurred
     grey = peek.is_film_in_colours and seen.one_grey
     return replace(
-        peek, values=seen.whole, low=seen.low, high=seen.high, grey=grey, numbered=bool(numbered), blurred=bool(blurred)
+        peek,
+        around=seen.around,
+        values=seen.whole,
+        low=seen.low,
+        high=seen.high,
+        grey=grey,
+        numbered=bool(numbered),
+        blurred=bool(blurred),
     )

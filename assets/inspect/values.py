@@ -44,6 +44,7 @@ class Values:
         patches: Of the first slabs that hold anything, whether their numbers lie in patches.
         near: How many values are near black or white.
         count: How many there are.
+        corners: What stands at the corners of its first two axes, while that is one value.
     """
 
     in_picture: bool
@@ -56,6 +57,7 @@ class Values:
     patches: list[bool] = field(default_factory=list)
     near: int = 0
     count: int = 0
+    corners: set[float] = field(default_factory=set)
     _first: npt.NDArray[np.int64] | None = None
 
     def add(self, voxels: npt.NDArray[Any]) -> None:
@@ -64,6 +66,8 @@ class Values:
         if self.few:
             self.found |= set(np.unique(voxels).tolist())
             self.few = len(self.found) <= MOST_VALUES
+        if len(self.corners) < 2:
+            self.corners |= set(np.ravel(voxels[[0, 0, -1, -1], [0, -1, 0, -1]]).tolist())
         if not self.in_picture:
             return
         if not self.few and self.n_channels not in COLOURS and len(self.patches) < _MOST_SLABS and voxels.any():
@@ -80,6 +84,11 @@ class Values:
         if not self.few or not all(float(value).is_integer() and value >= 0 for value in self.found):
             return None
         return tuple(sorted(int(value) for value in self.found))
+
+    @property
+    def around(self) -> float | None:
+        """What stands at all corners; None where that is not one value."""
+        return next(iter(self.corners)) if len(self.corners) == 1 else None
 
     @property
     def are_patches(self) -> bool:

@@ -177,3 +177,17 @@ def test_label_maps_hold_what_the_draft_names(tmp_path: Path) -> None:
     paths = [file.path for s in tree.subjects.values() for scan in s.scans for files in scan.labels.values() for file in files]
     held = {int(value) for path in paths for value in np.unique(np.asanyarray(nib.load(tmp_path / path).dataobj))}
     assert held - {0} == set(found.labels)
+
+
+@pytest.mark.parametrize(("around", "inside"), [(255, (128, 0)), (0, (128, 255))])
+def test_a_number_around_everything_may_be_the_background(tmp_path: Path, around: int, inside: tuple[int, int]) -> None:
+    """As in masks of disc and cup that are dark on white."""
+    for number in range(4):
+        picture(tmp_path / f"images/{number:03}.jpg", seed=number, rows=20, columns=24)
+        pixels = np.full((20, 24), around, np.uint8)
+        pixels[4:14, 5:16] = inside[0]
+        pixels[7:11, 8:12] = inside[1]
+        (tmp_path / "masks").mkdir(exist_ok=True)
+        Image.fromarray(pixels).save(tmp_path / f"masks/{number:03}.png")
+    doubts = [u.why for u in inspect_folder(tmp_path).unknown if u.field == "labels" and "may be the background" in u.why]
+    assert len(doubts) == (around > 0)
