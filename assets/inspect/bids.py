@@ -32,6 +32,8 @@ _ENTITIES = _OF_THE_MAKING | frozenset((
     "task", "acq", "nuc", "voi", "ce", "trc", "stain", "sample", "rec", "dir", "run", "mod", "echo", "flip", "inv", "mt", "part",
     "proc", "chunk", "split", "recording", "tracksys",
 ))  # fmt: skip
+_MOST_SHORT = 2
+"""Letters of a label that is an abbreviation, such as `L`, and says too little alone."""
 _NATIVE = frozenset(("orig", "native", "individual", "scanner"))
 """Spaces that are the image's own."""
 
@@ -104,7 +106,8 @@ class Place:
         """
         of_images = {word for image in images for said in image.said for word in words(said)}
         others = [text for text in self.said if not set(words(text)) & of_images]
-        told = (self.entities.get("label", ""), self.entities.get("desc", ""), " ".join(others))
+        label, desc = self.entities.get("label", ""), self.entities.get("desc", "")
+        told = (label if len(label) > _MOST_SHORT else f"{label} {desc}".strip(), desc, " ".join(others))
         found = next((text for text in map(_without_mask, told) if text), "")
         return " ".join(filter(None, (found, self.entities.get("hemi", "") if found else "")))
 

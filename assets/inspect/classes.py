@@ -87,7 +87,8 @@ def of_images(part: Part, columns: Sequence[Sequence[str]], tables: Sequence[Tab
     told = tabled.table.told(tabled.naming, tabled.value)
     cells = [told.get(value, "") for value in columns[tabled.keyed]]
     folders = part.group.variables[named.variable].values if named.variable is not None else ()
-    if not folders or _refines(cells, folders) or _refines(folders, cells):
+    finer = named.evidence.confidence < tabled.evidence.confidence and len(set(cells)) > len(set(folders))
+    if not folders or _refines(folders, cells) or (_refines(cells, folders) and not finer):
         return named
     chosen, other = (named, tabled) if named.evidence.confidence > tabled.evidence.confidence else (tabled, named)
     doubt = f"{chosen.evidence.said} is chosen, and it puts other images together than this does: {other.evidence.seen}"

@@ -76,11 +76,17 @@ def masks_of_classes(parts: Sequence[Part]) -> list[Part]:
     joined = list(parts)
     for level in range(max((_depth(part.group) for part in parts if part.role == "mask"), default=0) if known else 0):
         inside = [part for part in joined if part.role == "mask" and _folder_text(part.group, level) in known]
-        for bucket in _buckets(inside, partial(_around, level=level)).values():
+        for bucket in _buckets(inside, partial(_around_and_below, level=level)).values():
             if len(bucket) > 1 and not _share_folders(bucket, level) and not _repeat_names(bucket):
                 joined = [part for part in joined if part not in bucket]
                 joined.append(replace(_one(bucket, level), role="mask", class_at=None))
     return joined
+
+
+def _around_and_below(group: Group, level: int) -> Hashable:
+    """The same, and what the folders below are called."""
+    _, end = _folder_span(group, level) or (0, 0)
+    return _around(group, level), shape_of(group.rows[0][end : group.name_at])
 
 
 def _repeat_names(bucket: Sequence[Part]) -> bool:

@@ -126,7 +126,8 @@ def _classified(pair: Pair, rule: ClassRule) -> Plan | None:
     if planned is None:
         return None
     group = pair.image.group
-    fields = {s.field: number for s in planned.series[0].where for number, v in enumerate(group.variables) if v.at[0] == s.start}
+    single = [s for s in planned.series[0].where if s.end - s.start == 1]
+    fields = {s.field: number for s in single for number, v in enumerate(group.variables) if v.at[0] == s.start}
     back = {ours: theirs for theirs, ours in pair.shared.items()}
     keys = {field: number for field, number in fields.items() if field in ("subject", "scan")}
     if not set(keys.values()) <= set(back) or "subject" not in keys:
@@ -136,7 +137,15 @@ def _classified(pair: Pair, rule: ClassRule) -> Plan | None:
         return None
     seen = f"{len(pair.mask.group.paths)} of {len(group.paths)} images have a label map, and all have a class"
     evidence = (*planned.evidence, replace(pair.evidence, seen=f"{pair.evidence.seen}; {seen}"))
-    return replace(planned, labels=(Source("mask", pair.mask, tuple(where)),), few=True, evidence=evidence)
+    source = Source("mask", pair.mask, tuple(where), at_least=_level(pair.mask))
+    return replace(planned, labels=(source,), few=True, evidence=evidence)
+
+
+def _level(mask: Part) -> float | None:
+    """What counts as inside, for maps of probabilities and masks that were packed as photographs."""
+    if any(peek.blurred for peek in mask.peeks):
+        return 128
+    return 0.5 if any(peek.is_probability or peek.is_share for peek in mask.peeks) else None
 
 
 def _best(paired: Sequence[list[Pair]]) -> list[Pair]:
@@ -233,8 +242,7 @@ def _with_masks(pair: Pair) -> Part:
 
 def _label_sources(pair: Pair, reference: Part, fields: Mapping[str, list[int]]) -> list[Source]:
     mask = pair.mask
-    level = 0.5 if any(peek.is_probability or peek.is_share for peek in mask.peeks) else None
-    level = 128 if any(peek.blurred for peek in mask.peeks) else level
+    level = _level(mask)
     back = {pair.image.group.variables[ours].at[0]: theirs for theirs, ours in pair.shared.items()}
     ats = {name: [reference.group.variables[n].at[0] for n in numbers] for name, numbers in fields.items()}
     own = {name: [back[at] for at in positions if at in back] for name, positions in ats.items()}

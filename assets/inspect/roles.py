@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -57,7 +57,13 @@ def says_mask(group: Group) -> bool:
 
 
 def _constant_words(group: Group, start: int, end: int) -> set[str]:
-    return {word for token in group.rows[0][start:end] if token.kind == "word" for word in words(token.text)}
+    return _with_mask_apart(word for token in group.rows[0][start:end] if token.kind == "word" for word in words(token.text))
+
+
+def _with_mask_apart(found: Iterable[str]) -> set[str]:
+    """The words, and `mask` besides where one ends with it, as `brainmask` does."""
+    said = set(found)
+    return said | {"mask" for word in said if word.endswith(("mask", "masks"))}
 
 
 def _folder_words(group: Group) -> list[set[str]]:
@@ -67,7 +73,7 @@ def _folder_words(group: Group) -> list[set[str]]:
         if token.text == "/":
             folders.append(set())
         elif token.kind == "word":
-            folders[-1] |= set(words(token.text))
+            folders[-1] |= _with_mask_apart(words(token.text))
     return folders[::-1]
 
 
@@ -129,23 +135,28 @@ def without_objects(parts: Sequence[Part]) -> list[Part]:
 def _as_mask(part: Part, read: Sequence[Peek]) -> Part:
     """What is called a label map, once it has been seen whether it can be one."""
     first = part.group.paths[0]
-    if any(peek.blurred for peek in read) and all(peek.blurred or peek.values is not None for peek in read):
-        seen = f"names say so, and {first} is black and white but for values near these, as of a mask packed as a photograph"
-        return replace(part, evidence=(Evidence("role", part.role, 0.8, seen),))
-    if any(peek.is_mask for peek in read) or all(peek.values is not None and len(peek.values) < 2 for peek in read):
-        shown = next((peek.values for peek in read if peek.is_mask), (0,))
-        seen = f"names say so, and {first} holds few whole numbers: {_few(shown or ())}"
-        return replace(part, evidence=(Evidence("role", part.role, 0.95, seen),))
-    if part.role == "mask" and any(peek.numbered for peek in read):
-        seen = f"names say so, and {first} holds many whole numbers, in patches of one each: numbered objects"
-        return replace(part, evidence=(Evidence("role", "mask", 0.8, seen),))
-    if part.role == "mask" and all(peek.is_probability or peek.is_share for peek in read):
-        seen = f"names say so, and {first} holds values from 0 to 1, taken for probabilities"
-        return replace(part, evidence=(Evidence("role", "mask", 0.6, seen),))
+    if (told := _looks(part, read)) is not None:
+        confidence, looks = told
+        return replace(part, evidence=(Evidence("role", part.role, confidence, f"names say so, and {first} {looks}"),))
     if all(peek.arrays or (peek.values is None and math.isnan(peek.low)) for peek in read):
         return part
     seen = f"names suggest label maps, but {first} holds more than few whole numbers"
     return replace(part, role="image", label_at=None, evidence=(Evidence("role", "image", 0.7, seen),))
+
+
+def _looks(part: Part, read: Sequence[Peek]) -> tuple[float, str] | None:
+    """How sure it is that these are label maps, and what the first holds; None where the content speaks against it."""
+    if any(peek.blurred for peek in read) and all(peek.blurred or peek.values is not None for peek in read):
+        return 0.8, "is black and white but for values near these, as of a mask packed as a photograph"
+    if any(peek.is_mask for peek in read) or all(peek.values is not None and len(peek.values) < 2 for peek in read):
+        return 0.95, f"holds few whole numbers: {_few(next((peek.values or () for peek in read if peek.is_mask), (0,)))}"
+    if all(peek.values is not None and len(peek.values) <= _FEW_VALUES for peek in read):
+        return 0.7, f"holds few whole numbers, though no 0: {_few(read[0].values or ())}"
+    if part.role == "mask" and any(peek.numbered for peek in read):
+        return 0.8, "holds many whole numbers, in patches of one each: numbered objects"
+    if part.role == "mask" and all(peek.is_probability or peek.is_share for peek in read):
+        return 0.6, "holds values from 0 to 1, taken for probabilities"
+    return None
 
 
 def _unread(peek: Peek, part: Part) -> Evidence:

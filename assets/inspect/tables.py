@@ -18,8 +18,8 @@ from assets.inspect.person_columns import is_person_column
 MOST_TABLES, MOST_ROWS, MOST_BYTES, MOST_COLUMNS = 12, 5000, 50 << 20, 60
 _MOST_TEXT = 1 << 22
 _ENOUGH = 0.6
-_TRIED = 5
-"""Cells of a column that are held against the names of images."""
+_TRIED, _SPREAD, _NEARLY_ALL = 5, 60, 0.8
+"""First cells of a column that are held against the names of images, cells all over it, and the share of these that must fit."""
 
 _CORNERS = (
     ("xmin", "ymin", "xmax", "ymax"),
@@ -180,15 +180,25 @@ def _is_text(naming: Naming) -> bool:
 
 
 def _around(column: str, cells: Sequence[str], wanted: set[str]) -> Naming | None:
-    """Naming with the same text around each name; the first cells are tried, as they may name images that are not there."""
+    """Naming with the same text around each name; the first cells are tried, as they may name images that are not there.
+
+    None where names have other text around them too, as in a table with several rows of each image, `1_left` and `1_right`.
+    """
     known = set(cells)
     for cell in list(dict.fromkeys(cell for cell in cells if cell))[:_TRIED]:
         inside = max((value for value in wanted if value in cell), key=len, default="")
         before, _, behind = cell.rpartition(inside) if inside else ("", "", "")
         fitting = {before + value + behind for value in wanted} & known
         if inside and len(fitting) >= max(2, _ENOUGH * min(len(wanted), len(known))):
-            return Naming(column, before, behind)
+            return Naming(column, before, behind) if _are_named_so(cells, wanted, before, behind) else None
     return None
+
+
+def _are_named_so(cells: Sequence[str], wanted: set[str], before: str, behind: str) -> bool:
+    """Whether nearly all cells that hold a name have this text around it; some all over the table are looked at."""
+    chosen = [cell for cell in cells[:: max(1, len(cells) // _SPREAD)] if any(value in cell for value in wanted)]
+    so = sum(cell.startswith(before) and cell.endswith(behind) for cell in chosen)
+    return so >= _NEARLY_ALL * len(chosen)
 
 
 def read_tables(root: Path, paths: Iterable[str]) -> Iterator[Table]:

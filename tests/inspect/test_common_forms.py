@@ -8,6 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from PIL import Image
 
 from assets.inspect import inspect_folder
 from assets.inspect.draft import as_spec
@@ -117,6 +118,68 @@ def test_label_maps_in_folders_of_the_images_classes_belong_to_them(tmp_path: Pa
     _, spec, tree = drafted(tmp_path)
     assert pairs(spec, tree) == expected
     assert len(tree.subjects) == 8
+
+
+def test_label_maps_of_two_sorts_below_folders_of_classes_are_kept_apart(tmp_path: Path) -> None:
+    for part in ("Train", "Test"):
+        for kind in ("COVID-19", "Normal"):
+            for number in range(3):
+                name = f"{kind.lower()}_{number + 10 * len(part)}.png"
+                picture(tmp_path / f"{part}/{kind}/images/{name}", seed=number)
+                for sort in ("infection masks", "lung masks"):
+                    picture(tmp_path / f"{part}/{kind}/{sort}/{name}", mask=True, seed=len(sort) + number)
+    found, spec, tree = drafted(tmp_path)
+    assert found.said("task") == "segmentation"
+    mine = pairs(spec, tree)
+    assert len({image for image, _ in mine}) == 12
+    assert all(image.rpartition("/")[2] == mask.rpartition("/")[2] for image, mask in mine)
+    assert all(image.split("/")[:2] == mask.split("/")[:2] for image, mask in mine)
+
+
+def test_a_table_with_several_rows_of_each_image_names_none(tmp_path: Path) -> None:
+    rows = ["ID,Label"]
+    for name in ("a87ff679a", "c4ca4238a", "c81e728d9", "cfcd20849"):
+        picture(tmp_path / f"train/ID_{name}.png", seed=len(rows))
+        rows += [f"ID_{name}_{kind},{int(kind == 'any')}" for kind in ("epidural", "subdural", "any")]
+    (tmp_path / "train.csv").write_text("\n".join(rows) + "\n")
+    found, spec, _ = drafted(tmp_path)
+    assert spec.classes is None
+    assert found.said("task") == ""
+
+
+def test_a_brain_mask_is_no_image_and_images_are_called_by_their_sequence(tmp_path: Path) -> None:
+    for number in range(1, 6):
+        folder = f"patient{number:02}/patient{number:02}"
+        for sequence in ("FLAIR", "T1"):
+            volume(tmp_path / f"{folder}_{sequence}_N4_noneck_reg.nii.gz")
+        for sort in ("gt", "brainmask"):
+            volume(tmp_path / f"{folder}_{sort}.nii.gz", ids=(1,))
+    spec = as_spec(inspect_folder(tmp_path), "draft")
+    assert list(spec.layout.series) == ["flair", "t1"]
+
+
+def test_masks_without_a_0_are_label_maps(tmp_path: Path) -> None:
+    for number in range(4):
+        picture(tmp_path / f"frame_{number}_endo.png", seed=number)
+        picture(tmp_path / f"frame_{number}_endo_mask.png", mask=True, seed=number)
+        pixels = np.full((9, 8), 255, np.uint8)
+        pixels[2:5, 2:6], pixels[6:8, 1:5] = 50, 11
+        Image.fromarray(pixels).save(tmp_path / f"frame_{number}_endo_watershed_mask.png")
+    _, _, tree = drafted(tmp_path)
+    assert images(tree) == {f"frame_{number}_endo.png" for number in range(4)}
+
+
+def test_few_masks_packed_as_photographs_have_no_ids_of_their_ripples(tmp_path: Path) -> None:
+    for person in (49, 50, 51):
+        for window in ("brain", "bone"):
+            for number in (1, 2, 3):
+                picture(tmp_path / f"{person:03}/{window}/{number}.jpg", seed=person + number, rows=40, columns=50)
+        pixels = np.zeros((40, 50), np.uint8)
+        pixels[5:15, 5:18] = 255
+        Image.fromarray(pixels).save(tmp_path / f"{person:03}/brain/2_HGE_Seg.jpg", quality=80)
+    found, spec, _ = drafted(tmp_path)
+    assert found.said("task") == ""
+    assert list(spec.labels) == [1]
 
 
 def test_names_that_differ_in_a_last_number_alone_are_of_one_person(tmp_path: Path) -> None:
