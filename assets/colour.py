@@ -1,8 +1,8 @@
-"""Pictures in colour: their channels become one axis of one array; a label map in grey that is stored as colours becomes one."""
+"""Pictures in colour: their channels become one axis of one array; a label map that is stored as colours becomes one of ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,9 @@ from resources.findings import BadInputError, Code
 from resources.readers.image import RawImage, Slab
 
 Array = npt.NDArray[Any]
+Colour = tuple[int, int, int]
+
+_BLACK = (0, 0, 0)
 
 
 def is_coloured(image: RawImage) -> bool:
@@ -37,12 +40,20 @@ def as_colours(image: RawImage, file: str) -> RawImage:
     )  # fmt: skip
 
 
-def as_grey(image: RawImage, file: str) -> RawImage:
-    """The picture with one channel, where its colours are all the same.
+def as_ids(image: RawImage, colours: Mapping[int, Colour], file: str) -> RawImage:
+    """A label map with one channel: the ids that its colours stand for, or its grey values where no colours are given.
 
-    Its stream raises `BadInputError` where a pixel is not grey: such colours are no label ids.
+    Its stream raises `BadInputError` where a pixel has a colour that stands for nothing, or is not grey.
+
+    Args:
+        image: The label map, of one channel or more.
+        colours: Label id -> red, green, blue. Black is 0 unless 0 has a colour.
+        file: What errors call it.
     """
-    return replace(image, n_channels=1, fourth_axis="none", stream=_Whole(image, file).grey)
+    if not colours:
+        return replace(image, n_channels=1, fourth_axis="none", stream=_Whole(image, file).grey) if is_coloured(image) else image
+    dtype = np.dtype(np.uint8 if max(colours) < 256 else np.uint16)
+    return replace(image, n_channels=1, fourth_axis="none", dtype=dtype, stream=_Ids(image, {0: _BLACK, **colours}, file))
 
 
 @dataclass(frozen=True)
@@ -53,18 +64,21 @@ class _Whole:
     file: str
 
     def colours(self, bounds: Sequence[tuple[int, int]]) -> Iterator[Slab]:
-        whole = self._read()[:, :, 0, :]
+        whole = read_whole(self.image)[:, :, 0, :]
         for start, stop in bounds:
             yield Slab(0, start, whole[:, :, start:stop])
 
     def grey(self, bounds: Sequence[tuple[int, int]]) -> Iterator[Slab]:
-        whole = self._read()
+        whole = read_whole(self.image)
         opaque = whole[..., :3]
         odd = (opaque != opaque[..., :1]).any(axis=-1)
         if odd.any():
             where = [int(n) for n in np.argwhere(odd)[0]]
             met = opaque[tuple(where)].tolist()
-            detail = f"{int(odd.sum())} pixels of the label map are coloured, such as {met} at {where}; label ids are grey values"
+            detail = (
+                f"{int(odd.sum())} pixels of the label map are coloured, such as {met} at {where}; label ids are grey values, "
+                "unless `colours` says which label each colour stands for"
+            )
             raise BadInputError(Code.UNKNOWN_LABEL, detail, file=self.file)
         axis = self.image.slab_axis
         for start, stop in bounds:
@@ -72,11 +86,43 @@ class _Whole:
             where_[axis] = slice(start, stop)
             yield Slab(0, start, opaque[..., 0][tuple(where_)])
 
-    def _read(self) -> Array:
-        """`[i, j, k, channel]`."""
-        image = self.image
-        whole = np.empty((*image.shape, image.n_channels), image.dtype)
-        extent = image.shape[image.slab_axis]
-        for slab in image.stream([(0, extent)]):
-            whole[..., slab.channel] = slab.voxels
-        return whole
+
+@dataclass(frozen=True)
+class _Ids:
+    """The ids that colours stand for; serves as a `SlabStream`."""
+
+    image: RawImage
+    colours: Mapping[int, Colour]
+    file: str
+
+    def __call__(self, bounds: Sequence[tuple[int, int]]) -> Iterator[Slab]:
+        whole = read_whole(self.image)
+        opaque = whole[..., :3] if whole.shape[-1] > 2 else np.repeat(whole[..., :1], 3, axis=-1)
+        ids = np.zeros(opaque.shape[:-1], np.uint8 if max(self.colours) < 256 else np.uint16)
+        known = np.zeros(ids.shape, np.bool_)
+        for label_id, colour in self.colours.items():
+            meant = (opaque == np.array(colour)).all(axis=-1)
+            ids[meant] = label_id
+            known |= meant
+        if not known.all():
+            where = [int(n) for n in np.argwhere(~known)[0]]
+            met = opaque[tuple(where)].tolist()
+            said = ", ".join(f"{label_id} {list(colour)}" for label_id, colour in self.colours.items())
+            detail = (
+                f"{int((~known).sum())} pixels have a colour that stands for no label, such as {met} at {where}; known are {said}"
+            )
+            raise BadInputError(Code.UNKNOWN_LABEL, detail, file=self.file)
+        axis = self.image.slab_axis
+        for start, stop in bounds:
+            at: list[slice] = [slice(None)] * 3
+            at[axis] = slice(start, stop)
+            yield Slab(0, start, ids[tuple(at)])
+
+
+def read_whole(image: RawImage) -> Array:
+    """All voxels, `[i, j, k, channel]`."""
+    whole = np.empty((*image.shape, image.n_channels), image.dtype)
+    extent = image.shape[image.slab_axis]
+    for slab in image.stream([(0, extent)]):
+        whole[..., slab.channel] = slab.voxels
+    return whole

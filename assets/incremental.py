@@ -19,7 +19,7 @@ from assets.raw import FileEntry, RawSubject
 from assets.raw.rows import on_disk
 from assets.raw.seen import Seen
 from assets.spec import DatasetSpec
-from assets.spec_layout import Part
+from assets.spec_parts import Part
 from resources.findings import RETRIED
 from resources.manifest import Manifest, SourceRecord
 

@@ -183,8 +183,14 @@ def require_same_grid(image: Opened, label: Opened) -> None:
     if image.image.space != label.image.space:
         detail = f"it is in {label.image.space} space, but {image.path} is in {image.image.space} space"
         raise BadInputError(Code.GRID_MISMATCH, detail, file=label.path)
-    coloured = image.image.third_axis == "colour"
-    if image.shape_ijk != label.shape_ijk and not (coloured and image.shape_ijk[:2] == label.shape_ijk[:2]):
+    expected = (*image.shape_ijk[:2], 1) if image.image.third_axis == "colour" else image.shape_ijk
+    if expected[:2] == label.shape_ijk[:2] and expected[2] == 1 < label.shape_ijk[2]:
+        detail = (
+            f"the label map has {label.shape_ijk[2]} pages, and {image.path} is a single picture: say which pages are meant, "
+            "with a label map of its own and `plane` for each"
+        )
+        raise BadInputError(Code.GRID_MISMATCH, detail, file=label.path)
+    if expected != label.shape_ijk:
         detail = (
             f"label shape {label.shape_ijk} (RAS+) differs from the image's shape {image.shape_ijk} of {image.path}; "
             f"spacing {_numbers(spacing_mm(label.affine_ras_mm))} against {_numbers(spacing_mm(image.affine_ras_mm))} mm"

@@ -19,8 +19,9 @@ from assets.mds.naming import class_ids
 from assets.patterns import require_inside
 from assets.spec_errors import SpecError, problems_of
 from assets.spec_file import read_spec_file
-from assets.spec_layout import Part, RawLayout, spelled_out
+from assets.spec_layout import RawLayout
 from assets.spec_mds import Classes, Mds, Objects
+from assets.spec_parts import Part, spelled_out
 from assets.spec_people import People, SplitPolicy
 from assets.spec_sources import Source
 from assets.templates import ALWAYS_THERE

@@ -11,73 +11,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from assets.patterns import fields_of, require_inside
-
-
-class Part(BaseModel):
-    """A part of a spec: unknown keys are refused, and nothing changes once it is loaded."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def _orientation_code(value: str) -> str:
-    if sorted("RLAPSI".index(letter) // 2 if letter in "RLAPSI" else -1 for letter in value) != [0, 1, 2]:
-        raise ValueError(f"an orientation names each of R/L, A/P and S/I once, e.g. LPS, not {value!r}")
-    return value
-
-
-def _axes(value: str) -> str:
-    if not value or len(set(value)) != len(value) or set(value) - set("xyztc"):
-        raise ValueError(f"axes are letters of x, y, z, t and c, each once, not {value!r}")
-    return value
-
-
-def _regex(value: str) -> str:
-    try:
-        groups = re.compile(value).groups
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"{value!r} is no regular expression: {error}") from None
-    if groups:
-        raise ValueError(f"{value!r} has groups; write (?:...) instead")
-    return value
-
-
-def _says_something(value: str) -> str:
-    if re.fullmatch(value, ""):
-        raise ValueError(f"{value!r} matches an empty text too, which is nobody's name")
-    return value
-
-
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-def spelled_out(value: object, field: str) -> object:
-    """`{name: text}` is short for `{name: {field: text}}`; a list stands for several texts."""
-    if not isinstance(value, Mapping):
-        return value
-    return {name: {field: part} if isinstance(part, str | list) else part for name, part in value.items()}
-
-
-OrientationCode = Annotated[str, AfterValidator(_orientation_code)]
-Axes = Annotated[str, AfterValidator(_axes)]
-Regex = Annotated[str, AfterValidator(_regex)]
-NameRegex = Annotated[Regex, AfterValidator(_says_something)]
-
-
-def _globs(value: object) -> object:
-    if not isinstance(value, Mapping):
-        return value
-    return {keyword: _as_tuple(str(part) if isinstance(part, int | float) else part) for keyword, part in value.items()}
-
-
-Globs = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_globs)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-Inside = Annotated[str, AfterValidator(require_inside)]
-"""A path, or a pattern of paths, under the raw folder."""
-Patterns = Annotated[tuple[Inside, ...], BeforeValidator(_as_tuple)]
+from assets.patterns import fields_of
+from assets.spec_parts import Axes, Globs, Inside, NameRegex, Names, OrientationCode, Part, Patterns, Regex, spelled_out
 
 
 class FileSource(Part):
@@ -179,6 +116,8 @@ class LabelsSource(FileSource):
         at_least: For a map of probabilities: the least value that counts as inside, as label 1.
         nonzero_is: The label id of every value but 0, for a map of one structure.
         values: Value in the file -> label id, where the two differ; other values keep theirs.
+        colours: Label id -> red, green and blue of the pixels that stand for it, for a map drawn in colours. Black is 0 unless
+            a colour of 0 is given; a pixel of any other colour is an error.
         overlap: What holds where masks meet.
         absent: What a missing mask file means.
         of: The series whose grid it shares; None means every series of the scan.
@@ -194,6 +133,7 @@ class LabelsSource(FileSource):
     at_least: float | None = None
     nonzero_is: int | None = None
     values: dict[int, int] = Field(default_factory=dict)
+    colours: dict[int, tuple[int, int, int]] = Field(default_factory=dict)
     overlap: Literal["error", "lower id wins", "higher id wins"] = "error"
     absent: Literal["error", "empty"] = "error"
     of: tuple[str, ...] | None = None
@@ -213,6 +153,15 @@ class LabelsSource(FileSource):
         others = (self.one_hot, self.values, self.nonzero_is is not None, self.key, self.plane is not None)
         if self.page_tag is not None and (not self.path or any(others)):
             raise ValueError("`page_tag` goes with `path`, without `one_hot`, `values`, `nonzero_is`, `key` and `plane`")
+        return self
+
+    @model_validator(mode="after")
+    def _colours_are_apart(self) -> Self:
+        others = (self.masks, self.dicom, self.page_tag, self.one_hot, self.values, self.nonzero_is, self.at_least)
+        if self.colours and any(other not in (None, (), {}, False) for other in others):
+            raise ValueError("`colours` goes with `path` alone, without another way of saying what the values mean")
+        if len(set(self.colours.values())) < len(self.colours):
+            raise ValueError(f"each label of `colours` has a colour of its own, not {self.colours}")
         return self
 
     @property

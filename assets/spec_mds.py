@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from assets.spec_layout import Inside, Names, Part, Patterns, Regex
+from assets.spec_parts import Inside, Names, Part, Patterns, Regex
 from assets.templates import FIELD
 
 Template = str

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from assets.spec_layout import Inside, Part, Regex
+from assets.spec_parts import Inside, Part, Regex
 
 
 class Overlap(Part):

@@ -17,7 +17,7 @@ import polars as pl
 
 from assets.annotations.planes import LabelMap
 from assets.chosen import at_least
-from assets.colour import as_colours, as_grey, is_coloured
+from assets.colour import as_colours, as_ids, is_coloured
 from assets.image_stream import StoredImage, store_image
 from assets.label_maps import RasLabels, hash_labels, read_channels, read_labels
 from assets.masks import as_mask, merged
@@ -225,8 +225,8 @@ class _ScanBuilder:
         for file, stored in self._label_files(name, source):
             self.made.findings += stored.findings
             image = stored if source.at_least is None else at_least(stored, source.at_least, file.path)
-            if is_coloured(image) and not source.one_hot:
-                image = as_grey(image, file.path)
+            if not source.one_hot:
+                image = as_ids(image, source.colours, file.path)
             opened.append(Opened.of(file.path, image))
             what = f"{expected}, one per label, are expected" if source.one_hot else "one is expected"
             self._require_channels(opened[-1], expected, what)
