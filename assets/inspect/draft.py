@@ -167,6 +167,8 @@ def _labels(source: Source, planned: Plan) -> Any:
         more["at_least"] = source.at_least
     elif source.nonzero_is is not None:
         more["nonzero_is"] = source.nonzero_is
+    elif planned.colours:
+        more["colours"] = {label_id: list(colour) for label_id, colour in planned.colours.items()}
     elif planned.binary:
         more["nonzero_is"] = 1
     elif planned.levels:

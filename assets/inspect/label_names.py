@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assets.inspect.colours import drawn_in_colours, labels_of
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.label_tables import NamedIds, named_ids
-from assets.inspect.labels import around_of, grey_levels, ids_of
+from assets.inspect.labels import around_of, grey_levels, ids_of, told_apart
 from assets.inspect.layout import Plan, Source
 from assets.inspect.lexicon import words_of
 from assets.inspect.peek import Opener
@@ -45,22 +46,40 @@ def label_names(root: Path, parts: Sequence[Part], planned: Plan, opener: Opener
         opener: Opens a few of them.
     """
     told = _names(root, parts, planned, opener)
-    return replace(told, answers=(*told.answers, *around_of([part for source in planned.labels for part, _ in source.parts])))
+    around = () if told.plan.colours else around_of([part for source in planned.labels for part, _ in source.parts])
+    return replace(told, answers=(*told.answers, *around))
 
 
 def _names(root: Path, parts: Sequence[Part], planned: Plan, opener: Opener) -> LabelNames:
     """The ids with their names."""
     first = planned.labels[0]
+    maps = [part for source in planned.labels for part, _ in source.parts]
     if first.part.role == "structures":
         variable = next(v for v in first.part.group.variables if first.part.label_at in v.at)
         said = dict(enumerate(variable.distinct, start=1))
         seen = "one file per structure: their names; ids in alphabetical order"
         return LabelNames(said, (Evidence("labels", f"{len(said)} names", 0.9, seen),), planned)
+    if first.at_least is None and not first.channels and drawn_in_colours(maps, opener):
+        texts = [path for part in parts if part.role in ("text", "table") for path in part.group.paths[:2]]
+        drawn, names, answer = labels_of(maps, opener, root, texts)
+        return LabelNames(names, (answer,), replace(planned, colours=drawn))
     found = list(named_ids(root, parts))
-    stored, seen = ids_of([part for source in planned.labels for part, _ in source.parts], opener, first.key)
     if (made := _made(planned, first)) is not None:
         ids, seen, planned = made
         return _named(ids, seen, _exactly(ids, found), planned, found)
+    return _stored(planned, found, *ids_of(maps, opener, first.key))
+
+
+def _stored(planned: Plan, found: Sequence[NamedIds], stored: tuple[int, ...], seen: str) -> LabelNames:
+    """The names of the numbers that label maps hold.
+
+    Args:
+        planned: The layout.
+        found: Files that may name them.
+        stored: The numbers.
+        seen: Where they were seen.
+    """
+    first = planned.labels[0]
     fitting = [one for one in found if _fits(one, stored)]
     if fitting and len(set(fitting[0].above) | set(stored)) > 1:
         return _named(stored, seen, fitting, planned)
@@ -131,7 +150,7 @@ def _named(
     names = told.above | {number: f"label {number}" for number in missing}
     confidence = 0.95 if told.sure else 0.9 if told.called else 0.7
     evidence = Evidence("labels", f"{len(told.above)} names", confidence, f"{told.path} names the ids")
-    return LabelNames(_distinct(names), (evidence, *_left_open(told, missing)), planned, told.path)
+    return LabelNames(told_apart(names), (evidence, *_left_open(told, missing)), planned, told.path)
 
 
 def _left_open(told: NamedIds, missing: Sequence[int]) -> Iterator[Unknown]:
@@ -159,9 +178,3 @@ def _why_untold(ids: Sequence[int], seen: str, found: Sequence[NamedIds], rivals
 
 def _listed(ids: Sequence[int]) -> str:
     return ", ".join(map(str, ids[:_SHOWN])) + (", ..." if len(ids) > _SHOWN else "")
-
-
-def _distinct(names: Mapping[int, str]) -> dict[int, str]:
-    """The names, those that occur twice told apart by their ids."""
-    several = {name for name in names.values() if list(names.values()).count(name) > 1}
-    return {number: f"{name} ({number})" if name in several else name for number, name in sorted(names.items())}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ def ids_of(parts: Sequence[Part], opener: Opener, key: str = "") -> tuple[tuple[
     peeks = [peek for path in chosen if (peek := opener.peek(path, in_file(key, path))) is not None and peek.values is not None]
     found = sorted({value for peek in peeks for value in peek.values or () if value > 0})
     return tuple(found), f"values of {len(peeks)} label map(s) such as {chosen[0]}"
+
+
+def told_apart(names: Mapping[int, str]) -> dict[int, str]:
+    """The names in order of their ids; those that occur twice with the id behind them."""
+    several = {name for name, count in Counter(names.values()).items() if count > 1}
+    return {number: f"{name} ({number})" if name in several else name for number, name in sorted(names.items())}
 
 
 def around_of(parts: Sequence[Part]) -> Iterator[Unknown]:

@@ -16,6 +16,7 @@ from assets.inspect.patterns import Stretch, read, stretches
 from assets.inspect.roles import Part
 from assets.inspect.subjects import who, word_before
 from assets.inspect.tokens import words
+from assets.inspect.values import Colour
 
 _MOST_SPLIT = 8
 _UNHELPFUL = frozenset(("nii", "dcm", "data", "dataset"))
@@ -71,6 +72,7 @@ class Plan:
         class_field: Template for it.
         binary: Whether label maps hold one structure, as 0 and one other number.
         levels: Grey level in label maps -> label id, where these are not the same.
+        colours: Label id -> its colour, of label maps that are drawn in colours.
         leave: Whether some images have no label map.
         share: Of the images that may have a label map, how many have one.
         few: Whether fewer than half of them have one while all have a class.
@@ -87,6 +89,7 @@ class Plan:
     class_field: str = ""
     binary: bool = False
     levels: dict[int, int] = field(default_factory=dict)
+    colours: dict[int, Colour] = field(default_factory=dict)
     channel_names: dict[int, str] = field(default_factory=dict)
     numbers: tuple[ClassNumber, ...] = ()
     leave: bool = False

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.label_names import LabelNames
+from assets.inspect.labels import told_apart
 from assets.inspect.layout import Plan, Source
 from assets.inspect.peek import Opener
 
@@ -41,7 +42,7 @@ def named_apart(planned: Plan, opener: Opener, names_of: Callable[[Plan], LabelN
     called, why = _called([source for source in labels if source.nonzero_is is not None])
     doubts = [why] if isinstance(why, Unknown) else []
     rest = replace(rest, labels=labels, unknown=(*rest.unknown, *doubts))
-    return replace(told, names=_distinct(told.names | called), plan=rest)
+    return replace(told, names=told_apart(told.names | called), plan=rest)
 
 
 def _all_opened(several: Sequence[Source], opener: Opener) -> bool:
@@ -69,8 +70,3 @@ def _ids_of_two(several: Sequence[Source]) -> list[Unknown]:
         return []
     names = ", ".join(source.name for source in several)
     return [Unknown("labels", f"whether {', '.join(map(str, twice))} are the same structures in {names} is said nowhere")]
-
-
-def _distinct(names: Names) -> Names:
-    several = {name for name, count in Counter(names.values()).items() if count > 1}
-    return {number: f"{name} ({number})" if name in several else name for number, name in sorted(names.items())}

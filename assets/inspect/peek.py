@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assets.inspect.values import Values
+from assets.inspect.values import Colour, Values
 from assets.raw.rows import row_of
 from resources.findings import BadInputError, Code
 from resources.readers.arrays import ArrayInfo
@@ -47,6 +47,8 @@ class Peek:
         third: What its third axis is: space, time, or pages of which nothing says what they are.
         around: What stands at all corners of its first two axes; None where that is not one value.
         blurred: Whether it is black and white but for values near these, as masks are that were packed as photographs.
+        blobs: Whether what is not 0, or what is light, lies together as label maps do.
+        colours: Its colours, where they are few and not all grey.
     """
 
     format: str = ""
@@ -67,6 +69,8 @@ class Peek:
     blurred: bool = False
     around: float | None = None
     third: ThirdAxis = "space"
+    blobs: bool = False
+    colours: tuple[Colour, ...] = ()
 
     @property
     def is_film_in_colours(self) -> bool:
@@ -199,7 +203,7 @@ def _with_values(peek: Peek, image: RawImage) -> Peek:
     """With few whole numbers or None, the least and the greatest, and what else the values look like."""
     seen = Values(in_picture=not peek.patient, n_channels=peek.channels)
     for slab in image.slabs([(0, image.shape[image.slab_axis])]):
-        seen.add(np.asarray(slab.voxels))
+        seen.add(np.asarray(slab.voxels), slab.channel)
     blurred = image.dtype == np.uint8 and seen.are_near_ends
     numbered = np.issubdtype(image.dtype, np.integer) and seen.are_patches and not blurred
     grey = peek.is_film_in_colours and seen.one_grey
@@ -212,4 +216,6 @@ def _with_values(peek: Peek, image: RawImage) -> Peek:
         grey=grey,
         numbered=bool(numbered),
         blurred=bool(blurred),
+        blobs=seen.are_blobs,
+        colours=seen.colours,
     )

@@ -9,10 +9,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Colour = tuple[int, int, int]
+"""Red, green, blue."""
+
 MOST_VALUES = 64
 
 COLOURS = (3, 4)
 """Numbers of channels that are colours, perhaps with an opacity."""
+
+_MOST_COLOURS, _SHIFT = 32, 16
+"""Colours of a label map that is drawn in colours; and the bits that one channel of a colour has."""
+
+_SCATTERED = 0.5
+"""Of what is labelled: the share of the borders between unlike neighbours that a random scattering would have, below which it
+lies in blobs."""
+
+_MIDDLE = 128
+"""What parts black from white."""
 
 _MOST_SLABS = 8
 """Slabs in which numbered objects are looked for."""
@@ -45,6 +58,8 @@ class Values:
         near: How many values are near black or white.
         count: How many there are.
         corners: What stands at the corners of its first two axes, while that is one value.
+        borders: How often something lies beside nothing, along the first axis, and how often that would be in a random order.
+        lit_borders: The same of light beside dark.
     """
 
     in_picture: bool
@@ -58,9 +73,12 @@ class Values:
     near: int = 0
     count: int = 0
     corners: set[float] = field(default_factory=set)
+    borders: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(2))
+    lit_borders: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(2))
     _first: npt.NDArray[np.int64] | None = None
+    _packed: npt.NDArray[np.int64] | None = None
 
-    def add(self, voxels: npt.NDArray[Any]) -> None:
+    def add(self, voxels: npt.NDArray[Any], channel: int = 0) -> None:
         """One slab of one channel."""
         self.low, self.high = min(self.low, float(voxels.min())), max(self.high, float(voxels.max()))
         if self.few:
@@ -68,8 +86,17 @@ class Values:
             self.few = len(self.found) <= MOST_VALUES
         if len(self.corners) < 2:
             self.corners |= set(np.ravel(voxels[[0, 0, -1, -1], [0, -1, 0, -1]]).tolist())
+        if self.few:
+            self.borders += _borders(voxels != 0)
         if not self.in_picture:
             return
+        self._add_to_picture(voxels, channel)
+
+    def _add_to_picture(self, voxels: npt.NDArray[Any], channel: int) -> None:
+        self.lit_borders += _borders(voxels >= _MIDDLE)
+        if self.few and self.n_channels in COLOURS and channel < COLOURS[0]:
+            packed = voxels.astype(np.int64) << (_SHIFT * channel)
+            self._packed = packed if self._packed is None else self._packed + packed
         if not self.few and self.n_channels not in COLOURS and len(self.patches) < _MOST_SLABS and voxels.any():
             self.patches.append(_in_patches(voxels))
         self.near += int(np.count_nonzero((voxels < _ENDS[0]) | (voxels >= _ENDS[1])))
@@ -91,6 +118,23 @@ class Values:
         return next(iter(self.corners)) if len(self.corners) == 1 else None
 
     @property
+    def are_blobs(self) -> bool:
+        """Whether what is not 0, or what is light where there are many values, lies together as label maps do."""
+        borders, scattered = self.borders if self.few else self.lit_borders
+        return bool(0 < borders < _SCATTERED * scattered)
+
+    @property
+    def colours(self) -> tuple[Colour, ...]:
+        """The colours, where they are few and not all grey."""
+        if self.whole is None or self.one_grey or self._packed is None:
+            return ()
+        packed = np.unique(self._packed)
+        if len(packed) > _MOST_COLOURS:
+            return ()
+        low = (1 << _SHIFT) - 1
+        return tuple((n & low, (n >> _SHIFT) & low, n >> 2 * _SHIFT) for n in packed.tolist())
+
+    @property
     def are_patches(self) -> bool:
         """Whether there are many numbers from 0, in patches of one each wherever it was looked."""
         return bool(self.patches) and self.low == 0 and all(self.patches)
@@ -100,6 +144,13 @@ class Values:
         """Whether bytes are near black and near white, and several of them, in one grey."""
         two_ends = self.low < _ENDS[0] and self.high >= _ENDS[1] and self.near >= _NEAR_ENDS * self.count > 0
         return two_ends and self.one_grey and (not self.few or len(self.found) > _FEWEST_GREYS)
+
+
+def _borders(marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """How often what is marked lies beside what is not, along the first axis, and how often it would in a random order."""
+    share = float(marked.mean())
+    pairs = (marked.shape[0] - 1) * (marked.size // max(1, marked.shape[0]))
+    return np.array([np.count_nonzero(marked[1:] != marked[:-1]), 2 * share * (1 - share) * pairs])
 
 
 def _in_patches(voxels: npt.NDArray[Any]) -> bool:

@@ -54,7 +54,7 @@ def _without_files(found: Inspection, work: Path) -> Iterator[Reading]:
         again = inspect_folder(view)
         shutil.rmtree(view)
         content = as_mapping(again, SLUG)
-        if "layout" in content:
+        if "layout" in content and (again.said("task") or not found.said("task")):
             ignore = dict.fromkeys(sorted(left), _LEFT) if len(left) <= 200 else {}
             content["layout"]["ignore"] = {**(content["layout"].get("ignore") or {}), **ignore}
             yield name, why, content, again.said("task"), sureness(again)
