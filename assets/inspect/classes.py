@@ -12,6 +12,7 @@ from assets.inspect.circumstances import circumstance_of, is_no_class
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Variable
 from assets.inspect.lexicon import CONDITIONS, IMAGE, MASK, OCCASION, PERSON, SHARES, words_of
+from assets.inspect.numbered_names import links, without_zeros
 from assets.inspect.person_columns import is_person_column
 from assets.inspect.roles import Part
 from assets.inspect.subjects import word_before
@@ -81,11 +82,12 @@ def of_images(part: Part, columns: Sequence[Sequence[str]], tables: Sequence[Tab
         columns: What may name an image: parts of the names of all images that vary.
         tables: The tables.
     """
-    named, tabled = from_names(part), from_tables(columns, tables)
+    named, tabled = from_names(part), from_tables(columns, tables) or _by_bare_numbers(columns, tables)
     if named is None or tabled is None or tabled.table is None or tabled.naming is None or tabled.some or not tabled.value:
         return named or tabled
     told = tabled.table.told(tabled.naming, tabled.value)
-    cells = [told.get(value, "") for value in columns[tabled.keyed]]
+    names = columns[tabled.keyed]
+    cells = [told.get(value, "") for value in (without_zeros(names) if tabled.bare else names)]
     folders = part.group.variables[named.variable].values if named.variable is not None else ()
     finer = named.evidence.confidence < tabled.evidence.confidence and len(set(cells)) > len(set(folders))
     if not folders or _refines(folders, cells) or (_refines(cells, folders) and not finer):
@@ -203,6 +205,17 @@ def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> Cl
             for column, confidence in _candidates(table, naming, values):
                 return _fullest(table, [t for t in tables if t.path != table.path], (number, naming, column, confidence), values)
     return _from_flags(columns, tables)
+
+
+def _by_bare_numbers(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ClassRule | None:
+    """The same where the table names images by numbers without the zeros that stand before them in names."""
+    for table in tables:
+        for number, naming, bare in links(columns[:-1], table):
+            values = without_zeros(columns[number])
+            for column, confidence in _candidates(table, naming, values) if bare else ():
+                others = [other for other in tables if other.path != table.path]
+                return replace(_fullest(table, others, (number, naming, column, confidence), values), bare=True)
+    return None
 
 
 def _from_flags(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ClassRule | None:

@@ -88,7 +88,7 @@ def _without_zeros(layout: dict[str, Any], field: str) -> dict[str, Any]:
         return value.replace(f"{{{field}}}", f"{{zeros}}{{{field}}}") if isinstance(value, str) else value
 
     expressions = dict(layout.get("fields", {}))
-    (layout if field in layout else expressions)[field] = r"[1-9]\d*"
+    (layout if field in layout else expressions)[field] = r"(?:0|[1-9]\d*)"
     first = {name: text for name, text in layout.items() if name in ("subject", "scan")}
     rest = {name: parted(one) for name, one in layout.items() if name not in ("subject", "scan", "fields")}
     return {**first, "fields": {**expressions, "zeros": "0*"}, **rest}

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assets.inspect.class_numbers import ClassNumber
 from assets.inspect.classes import ClassRule, called_like_classes
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.layout import Plan
-from assets.inspect.lexicon import words_of
-from assets.inspect.person_columns import is_person_column
+from assets.inspect.numbered_names import links, without_zeros
 from assets.inspect.tables import Naming, Table
-from assets.inspect.tokens import words
 
 _TWICE = 0.4
-_NAMING = words_of("id ids image images file files filename name case scan number no nr index")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +69,8 @@ def _column(rule: ClassRule) -> str:
 
 def _rules(planned: Plan, columns: Sequence[Sequence[str]], table: Table) -> Iterator[ClassRule]:
     """Columns called like a class, in a table that has one class for each image."""
-    for number, naming, bare in _links(columns, table):
-        values = _bare(columns[number]) if bare else columns[number]
+    for number, naming, bare in links(columns, table):
+        values = without_zeros(columns[number]) if bare else columns[number]
         if not _is_read(planned, number, values, bare=bare):
             continue
         for column in called_like_classes(table, naming, values):
@@ -84,22 +80,6 @@ def _rules(planned: Plan, columns: Sequence[Sequence[str]], table: Table) -> Ite
                 seen = f"{table.path}: column {naming.column!r} names the images, column {column!r} has {len(names)} values"
                 evidence = Evidence("classes", "table", _TWICE, seen)
                 yield ClassRule(names, evidence, None, table, naming, number, column, bare=bare)
-
-
-def _links(columns: Sequence[Sequence[str]], table: Table) -> Iterator[tuple[int, Naming, bool]]:
-    """Ways in which the table names images, and whether without the zeros before a number, in columns called like names."""
-    yield from ((number, naming, False) for number, naming in table.namings(columns))
-    called = {c: cells for c, cells in table.columns.items() if is_person_column(c) or set(words(c)) & _NAMING}
-    bare = replace(table, columns=called).namings([_bare(values) for values in columns])
-    yield from ((number, naming, True) for number, naming in bare if not naming.before + naming.behind)
-
-
-def _bare(values: Sequence[str]) -> tuple[str, ...]:
-    """Numbers without the zeros before them; nothing where these tell numbers apart, or none has any."""
-    if not all(re.fullmatch("[0-9]+", value) for value in values) or not any(value[0] == "0" for value in values):
-        return ()
-    found = tuple(value.lstrip("0") for value in values)
-    return found if all(found) and len(set(found)) == len(set(values)) else ()
 
 
 def _is_read(planned: Plan, number: int, values: Sequence[str], *, bare: bool) -> bool:
@@ -123,7 +103,7 @@ def _agree(planned: Plan, columns: Sequence[Sequence[str]], rule: ClassRule, num
     """Whether a column and a number put the images that were looked at together in the same way."""
     if rule.table is None or rule.naming is None:
         return False
-    values = _bare(columns[rule.keyed]) if rule.bare else columns[rule.keyed]
+    values = without_zeros(columns[rule.keyed]) if rule.bare else columns[rule.keyed]
     cells = _cells(rule.table, rule.naming, values, rule.value)
     if cells is None:
         return False

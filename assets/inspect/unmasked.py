@@ -42,6 +42,8 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
         people = [Unknown("people", "only the whole path tells the images apart; each stands for itself")]
     if where is None:
         return None
+    if rule is not None and rule.bare and not _is_read_alone(group, where, rule.keyed):
+        rule = None
     template = ""
     if class_number is not None:
         where, template = _with_class(group, where, class_number)
@@ -61,6 +63,12 @@ def unmasked(part: Part, rule: ClassRule | None, others: Sequence[Part]) -> Plan
         evidence=tuple(a for a in people if isinstance(a, Evidence)),
         unknown=tuple(a for a in people if isinstance(a, Unknown)),
     )
+
+
+def _is_read_alone(group: Group, where: Sequence[Stretch], number: int) -> bool:
+    """Whether a field reads a part of the names and nothing else, so that the zeros before a number can be read apart."""
+    own = [stretch for stretch in where if stretch.start in group.variables[number].at]
+    return bool(own) and all(stretch.end - stretch.start == 1 for stretch in own)
 
 
 def _series_of(other: Part, part: Part, where: Sequence[Stretch], fields: Mapping[str, list[int]]) -> list[Source]:

@@ -185,3 +185,11 @@ def test_a_column_of_people_names_images_only_where_no_other_does(tmp_path: Path
     assert spec.classes.table is not None
     assert (spec.classes.table.key, spec.classes.table.value) == ("img_id", "diagnostic")
     assert len(set(people(spec, tmp_path, list(tree.subjects)).values())) == 7
+
+
+def test_numbers_in_a_table_name_images_whose_names_have_zeros_before_them(tmp_path: Path) -> None:
+    for n in range(12):
+        picture(tmp_path / f"head_ct/{n:03}.png", seed=n)
+    (tmp_path / "labels.csv").write_text("id, hemorrhage\n" + "".join(f"{n},{int(n < 6)}\n" for n in range(12)))
+    _, spec, tree = drafted(tmp_path)
+    assert told(spec, tree) == {str(n): str(int(n < 6)) for n in range(12)}
