@@ -57,7 +57,7 @@ def run_lengths(tables: Sequence[Table]) -> Annotated | None:
     for table in tables:
         for column, cells in table.columns.items():
             if is_run_lengths(cells):
-                return Annotated(table.path, f"run lengths in column {column.strip()!r}", (), outlined=True)
+                return Annotated(table.path, f"run lengths in column {column!r}", (), outlined=True)
     return None
 
 

@@ -272,7 +272,8 @@ def _read(root: Path, path: str) -> Table | None:
             )
     except (OSError, pl.exceptions.PolarsError, fastexcel.FastExcelError, ValueError):
         return None
-    cells = {
-        name: tuple((cell or "").strip() for cell in frame[name].cast(pl.String).to_list()[:MOST_ROWS]) for name in frame.columns
+    cells = {  # without blanks around names and cells, as the pipeline reads them
+        name.strip(): tuple((cell or "").strip() for cell in frame[name].cast(pl.String).to_list()[:MOST_ROWS])
+        for name in frame.columns
     }
     return Table(path, cells, separator)
