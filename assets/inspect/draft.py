@@ -162,17 +162,7 @@ def _labels(source: Source, planned: Plan) -> Any:
     if source.part.role == "structures":
         level = {"at_least": source.at_least} if source.at_least is not None else {}
         return {"masks": text, "overlap": "lower id wins", "absent": "empty", **level}
-    more = _in_container(source)
-    if source.at_least is not None:
-        more["at_least"] = source.at_least
-    elif source.nonzero_is is not None:
-        more["nonzero_is"] = source.nonzero_is
-    elif planned.colours:
-        more["colours"] = {label_id: list(colour) for label_id, colour in planned.colours.items()}
-    elif planned.binary:
-        more["nonzero_is"] = 1
-    elif planned.levels:
-        more["values"] = dict(planned.levels)
+    more: dict[str, Any] = {**_in_container(source), **_ids(source, planned)}
     if source.channels:
         more["one_hot"] = True
     if source.of:
@@ -181,6 +171,18 @@ def _labels(source: Source, planned: Plan) -> Any:
     if len(planned.labels) > 1 or planned.few:
         more["required"] = False
     return {"path": text, **more} if more else text
+
+
+def _ids(source: Source, planned: Plan) -> dict[str, Any]:
+    """Which label the values of a label map stand for, where that is not the one of the same number."""
+    own = {"nonzero_is": source.nonzero_is} if source.nonzero_is is not None else {}
+    if source.at_least is not None:
+        return {"at_least": source.at_least, **own}
+    if own or planned.binary:
+        return own or {"nonzero_is": 1}
+    if planned.colours:
+        return {"colours": {label_id: list(colour) for label_id, colour in planned.colours.items()}}
+    return {"values": dict(planned.levels)} if planned.levels else {}
 
 
 def _ignored(found: Inspection, planned: Plan) -> dict[str, str]:

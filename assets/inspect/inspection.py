@@ -46,6 +46,7 @@ from assets.inspect.stems import by_stem
 from assets.inspect.tables import Table, read_lists, read_tables
 from assets.inspect.task import task
 from assets.inspect.told_twice import Told, told_twice
+from assets.inspect.unnamed_masks import with_unnamed_masks
 from assets.inspect.who_inside import with_person_inside
 from assets.templates import stem
 
@@ -119,6 +120,7 @@ def inspect_folder(root: Path) -> Inspection:
     parts = [
         checked(part, opener) for merged in _merged(with_named_folders(groups))[:_MOST_PARTS] for part in readable(merged, opener)
     ]
+    parts = with_unnamed_masks(parts, opener)
     tables = [
         *read_tables(root, (path for part in parts if part.role == "table" for path in part.group.paths)),
         *read_lists(root, (path for part in parts if part.role == "text" for path in part.group.paths[:2])),

@@ -35,6 +35,15 @@ DERIVED = words_of("derivatives derivative")
 AGREED = words_of("consensus agreed final adjudicated merged majority combined")
 """What several readers came to, where each of them has a file of his own."""
 
+READERS = words_of("""
+    expert experts rater raters reader readers annotator annotators observer observers grader graders radiologist doctor dr
+    physician clinician specialist pathologist reviewer operator
+    """)
+"""Whoever drew a label map: several of them drew the same thing."""
+
+PROCESSED = words_of("edge edges canny sobel gradient skeleton threshold thresholded otsu dithered halftone")
+"""What a program makes of an image without knowing what is in it; it may be black and white, and marks nothing."""
+
 SHARES = words_of("fold folds part parts batch shard chunk subset group set archive")
 """A number behind such a word, in a folder, says which share of the files lies there."""
 
@@ -66,7 +75,7 @@ CIRCUMSTANCES: dict[str, frozenset[str]] = {
         mindray heidelberg spectralis topcon zeiss cirrus nidek optovue iphone android smartphone phone dslr nikon olympus leica
         aperio hamamatsu ventana medical healthcare systems
         """),
-    "a reader": words_of("annotator rater reader expert observer grader dr doctor radiologist pathologist reviewer operator"),
+    "a reader": READERS,
     "a side": words_of("left right od os upper lower"),
     "a view": words_of("axial coronal sagittal ap pa lateral frontal cc mlo"),
     "who it is": words_of("male female man woman men women boy girl boys girls adult adults child children pediatric paediatric"),

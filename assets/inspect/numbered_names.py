@@ -22,6 +22,8 @@ def links(columns: Sequence[Sequence[str]], table: Table) -> Iterator[tuple[int,
         table: The table.
     """
     yield from ((number, naming, False) for number, naming in table.namings(columns))
+    if table.each:  # entries of a list have numbers of their own, as marks in COCO do
+        return
     called = {c: cells for c, cells in table.columns.items() if is_person_column(c) or set(words(c)) & _NAMING}
     bare = replace(table, columns=called).namings([without_zeros(values) for values in columns])
     yield from ((number, naming, True) for number, naming in bare if not naming.before + naming.behind)

@@ -26,6 +26,7 @@ from assets.inspect.layout import (
     with_split,
 )
 from assets.inspect.left_out import left_out, unlabelled
+from assets.inspect.maps_beside import with_maps_beside
 from assets.inspect.own_names import with_true_names
 from assets.inspect.pages import other_pages
 from assets.inspect.pairing import Pair
@@ -96,6 +97,7 @@ def _paired(paired: Sequence[list[Pair]], parts: Sequence[Part], rules: Mapping[
     if rule is not None and rule.variable is not None and (both := _classified(best[0], rule)) is not None:
         return both
     planned = _segmentation(best, [pairs for pairs in paired if len(pairs) == 1])
+    planned = planned and with_maps_beside(planned, [pair for pairs in paired for pair in pairs])
     masks = [part for part in parts if part.role in ("mask", "structures")]
     return planned and with_further(with_exceptions(planned, masks), [part for part in parts if part.role == "image"])
 
@@ -149,11 +151,12 @@ def _level(mask: Part) -> float | None:
 
 
 def _best(paired: Sequence[list[Pair]]) -> list[Pair]:
-    """The label maps that leave least open: none to choose from for one image, and most files."""
+    """The label maps that leave least open: called so, none to choose from for one image, and most files."""
 
-    def rank(pairs: list[Pair]) -> tuple[bool, int, int]:
+    def rank(pairs: list[Pair]) -> tuple[bool, bool, int, int]:
         pair = pairs[0]
-        return not extra(pair), len({n for p in pairs for n in p.image.group.paths}), len(pair.mask.group.paths)
+        n_images = len({n for p in pairs for n in p.image.group.paths})
+        return not pair.mask.unnamed, not extra(pair), n_images, len(pair.mask.group.paths)
 
     return max(paired, key=rank)
 

@@ -14,7 +14,7 @@ from assets.inspect.lexicon import IMAGE, MASK
 from assets.inspect.peek import Opener, Peek
 from assets.inspect.tokens import words
 
-_FEW_VALUES = 16
+FEW_VALUES = 16
 
 Role = Literal["image", "mask", "structures", "table", "text", "other"]
 
@@ -30,6 +30,7 @@ class Part:
         peeks: What those that were opened say.
         label_at: For `structures`, the token that names the structure.
         class_at: The token that may name a class.
+        unnamed: Whether it is a label map by what it holds alone.
         evidence: Why.
     """
 
@@ -39,6 +40,7 @@ class Part:
     peeks: tuple[Peek, ...] = ()
     label_at: int | None = None
     class_at: int | None = None
+    unnamed: bool = False
     evidence: tuple[Evidence, ...] = ()
 
 
@@ -109,7 +111,7 @@ def checked(part: Part, opener: Opener) -> Part:
 def _mask_in_folder(part: Part, read: Sequence[Peek]) -> bool:
     """Whether files that are called like images lie in a folder of label maps and hold what label maps do."""
     folders = _folder_words(part.group)
-    few = all(peek.is_mask and len(peek.values or ()) <= _FEW_VALUES for peek in read)
+    few = all(peek.is_mask and len(peek.values or ()) <= FEW_VALUES for peek in read)
     return few and part.class_at is None and len(folders) > 1 and bool(folders[1] & MASK)
 
 
@@ -150,7 +152,7 @@ def _looks(part: Part, read: Sequence[Peek]) -> tuple[float, str] | None:
         return 0.8, "is black and white but for values near these, as of a mask packed as a photograph"
     if any(peek.is_mask for peek in read) or all(peek.values is not None and len(peek.values) < 2 for peek in read):
         return 0.95, f"holds few whole numbers: {_few(next((peek.values or () for peek in read if peek.is_mask), (0,)))}"
-    if all(peek.values is not None and len(peek.values) <= _FEW_VALUES for peek in read):
+    if all(peek.values is not None and len(peek.values) <= FEW_VALUES for peek in read):
         return 0.7, f"holds few whole numbers, though no 0: {_few(read[0].values or ())}"
     if part.role == "mask" and any(peek.numbered for peek in read):
         return 0.8, "holds many whole numbers, in patches of one each: numbered objects"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import h5py
+import nibabel as nib
 import numpy as np
 import pytest
 from PIL import Image
@@ -180,6 +182,32 @@ def test_few_masks_packed_as_photographs_have_no_ids_of_their_ripples(tmp_path: 
     found, spec, _ = drafted(tmp_path)
     assert found.said("task") == ""
     assert list(spec.labels) == [1]
+
+
+def test_label_maps_of_readers_that_no_word_calls_so_are_no_images(tmp_path: Path) -> None:
+    drawn = np.zeros((20, 20, 6), np.uint8)
+    drawn[2:8, 2:8, 2:4], drawn[8:12, 2:8, 2:4] = 1, 2
+    for case in range(20, 26):
+        folder = tmp_path / f"train/{case:03}"
+        folder.mkdir(parents=True)
+        for name in ("t2", "adc", "t2_anatomy_reader1", *(["t2_anatomy_reader2"] if case == 25 else [])):
+            voxels = drawn if "reader" in name else np.random.default_rng(case).integers(0, 900, drawn.shape).astype(np.int16)
+            nib.save(nib.Nifti1Image(voxels, np.diag([0.5, 0.5, 3.0, 1.0])), folder / f"{name}.nii.gz")
+    _, spec, tree = drafted(tmp_path)
+    assert not [path for path in images(tree) if "reader" in path]
+    assert {image.rpartition("/")[2] for image, _ in pairs(spec, tree)} == {"t2.nii.gz"}  # which it is called after
+
+
+def test_numbers_of_marks_in_coco_name_no_images(tmp_path: Path) -> None:
+    for n in range(6):
+        picture(tmp_path / f"images/{n:06}.jpg", seed=n)
+    marks = [{"id": n, "image_id": n, "category_id": 1 + n % 2, "bbox": [1, 1, 4, 4]} for n in range(6)]
+    names = [{"id": 1, "name": "polyp"}, {"id": 2, "name": "tool"}]
+    listed = [{"id": n, "file_name": f"{n:06}.jpg"} for n in range(6)]
+    (tmp_path / "instances.json").write_text(json.dumps({"images": listed, "annotations": marks, "categories": names}))
+    found, spec, _ = drafted(tmp_path)
+    assert spec.classes is None
+    assert any(u.field == "objects" and "COCO" in u.why for u in found.unknown)
 
 
 def test_names_that_differ_in_a_last_number_alone_are_of_one_person(tmp_path: Path) -> None:
