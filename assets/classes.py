@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,23 +10,24 @@ from typing import Any
 
 import polars as pl
 
+from assets.class_tables import TableSays, told_in_table
 from assets.raw import RawScan, RawSubject, RawTree
 from assets.raw.claims import Claims
-from assets.raw.lines import key_values, only_value
-from assets.raw.listing import pick
+from assets.raw.lines import only_value, value_under
 from assets.raw.scans import counts
 from assets.spec import DatasetSpec
-from assets.spec_mds import Classes, ClassLines, ClassTable
+from assets.spec_mds import Classes, ClassLines
 from assets.tables import CLASSES, frame
 from assets.templates import UnknownFieldError, fields_of, fill
-from assets.text_tables import TableUnreadableError, read_text_table
+from assets.text_tables import TableUnreadableError
 from resources.findings import Code, Finding, finding
 
 ReadTag = Callable[[Path, str], str | None]
 """Path of a DICOM file and a keyword -> its value as text."""
 
-_SET = ("1", "1.0", "true", "yes")
-"""What a column of flags says in small letters of the class that an image has."""
+
+class _ClassUnreadableError(Exception):
+    """What should tell the class of an image has no class there; the message says where and what it has."""
 
 
 def classes_table(spec: DatasetSpec, tree: RawTree, subjects: set[str], read_tag: ReadTag) -> tuple[pl.DataFrame, list[Finding]]:
@@ -43,7 +43,7 @@ def classes_table(spec: DatasetSpec, tree: RawTree, subjects: set[str], read_tag
     if declared is None or declared.untold:
         return frame(CLASSES, []), []
     try:
-        told = _table(declared, tree.root)
+        told = told_in_table(declared.table, tree.root)
     except TableUnreadableError as error:
         return frame(CLASSES, []), [finding(Code.CLASS_UNKNOWN, str(error), file=declared.table.file if declared.table else "")]
     lines, findings = _lines(spec, tree)
@@ -57,6 +57,9 @@ def classes_table(spec: DatasetSpec, tree: RawTree, subjects: set[str], read_tag
                 raw, source = _told(declared, told, fields, tree.root / path, read_tag)
         except UnknownFieldError as error:
             raw, source = None, str(error)
+        except _ClassUnreadableError as error:
+            findings.append(finding(Code.CLASS_UNKNOWN, f"the class cannot be read: {error}", file=path))
+            continue
         name = _named(declared, raw) if raw is not None else None
         if name not in declared.names:
             if raw is not None or declared.missing == "error":
@@ -74,49 +77,9 @@ def _images(tree: RawTree, subjects: set[str]) -> Iterator[tuple[RawSubject, Raw
                 yield from ((subject, scan, series, path) for series, path in scan.series.items())
 
 
-def _table(declared: Classes, root: Path) -> dict[str, str]:
-    """Key -> class; of two rows for one key the first counts when they agree, and neither when they do not."""
-    source = declared.table
-    if source is None:
-        return {}
-    rows = _listed(source, root / source.file) if source.each else _tabled(source, root / source.file)
-    told: dict[str, str] = {}
-    contradicted = set()
-    for key, value in rows:
-        if told.setdefault(key, value) != value:
-            contradicted.add(key)
-    return {key: value for key, value in told.items() if key not in contradicted}
-
-
-def _tabled(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
-    if source.flags:
-        yield from _flagged(source, path)
-        return
-    table = read_text_table(path, [source.key, source.value], source.separator, source.columns).drop_nulls()
-    yield from table.select(source.key, source.value).iter_rows()
-
-
-def _flagged(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
-    """Key and class of every row in which one column is set."""
-    table = read_text_table(path, [source.key, *source.flags], source.separator, source.columns)
-    for key, *cells in table.drop_nulls(source.key).select(source.key, *source.flags).iter_rows():
-        told = [name for name, cell in zip(source.flags, cells, strict=True) if (cell or "").lower() in _SET]
-        if len(told) == 1:
-            yield key, told[0]
-
-
-def _listed(source: ClassTable, path: Path) -> Iterator[tuple[str, str]]:
-    """Key and class of every entry of a list in a JSON file."""
-    try:
-        rows = list(pick(json.loads(path.read_text(encoding="utf-8-sig")), source.each))
-        yield from ((str(row[source.key]), str(row[source.value])) for row in rows if row[source.value] is not None)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise TableUnreadableError(f"{path.name} has no classes at {source.each}: {error!r}") from error
-
-
 @dataclass(frozen=True)
 class _Line:
-    """What a file of lines, or of nothing but a class, says.
+    """What a file of lines, of JSON, or of nothing but a class, says.
 
     Attributes:
         path: The file.
@@ -150,7 +113,7 @@ def _lines(spec: DatasetSpec, tree: RawTree) -> tuple[dict[str, list[_Line]], li
             continue
         try:
             path = tree.root / file.path
-            text = key_values(path).get(source.key) if source.key else only_value(path)
+            text = value_under(path, source.key) if source.key else only_value(path)
         except (OSError, ValueError) as error:
             text = None
             findings.append(finding(Code.CLASS_UNKNOWN, f"the class cannot be read: {error}", file=file.path))
@@ -173,12 +136,15 @@ def _named(declared: Classes, raw: str) -> str:
 
 
 def _told(
-    declared: Classes, table: Mapping[str, str], fields: Mapping[str, str], path: Path, read_tag: ReadTag
+    declared: Classes, table: TableSays, fields: Mapping[str, str], path: Path, read_tag: ReadTag
 ) -> tuple[str | None, str]:
     """What is told, and by what."""
     if declared.table is not None:
         key = fill(declared.table.match, fields)
-        return table.get(key), f"{declared.table.file}, {declared.table.key} {key}"
+        source = ", ".join((declared.table.file, f"{declared.table.key} {key}".strip()))
+        if key in table.faults:
+            raise _ClassUnreadableError(f"{table.faults[key]} ({source})")
+        return table.classes.get(key), source
     if declared.tag:
         return read_tag(path, declared.tag), f"DICOM {declared.tag}"
     return fill(declared.field, fields), f"path, {declared.field}"

@@ -29,7 +29,7 @@ CODE_VERSION: Mapping[str, int] = {
     "mask_sizes": 1,
     "lesion_sizes": 1,
     "landmarks": 1,
-    "index": 4,
+    "index": 5,
     "splits": 3,
     "records": 2,
 }

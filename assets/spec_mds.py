@@ -20,10 +20,12 @@ class ClassTable(Part):
 
     Attributes:
         file: The table, CSV, a workbook or JSON, under the raw folder.
-        each: Where the rows stand in a JSON file, as in a listing, e.g. `training[]`.
-        key: Its column that names the picture, or its subject.
+        each: Where the rows stand in a JSON file, as in a listing, e.g. `training[]`; with braces behind, as `labels{}` or `{}`
+            alone, it is an object whose keys name the pictures.
+        key: Its column that names the picture, or its subject; none where the keys of an object do.
         match: What `key` is held against.
-        value: Its column with the class.
+        value: Its column with the class; for an object the key of the class in what stands under each name, with a point before
+            keys of further objects inside, and none where that is the class itself.
         flags: Its columns of 0 and 1, one for each class, instead of `value`; a row with none or several set tells no class.
         separator: Between columns.
         columns: Names for the columns of a text table that has none; all of them, in order.
@@ -31,15 +33,26 @@ class ClassTable(Part):
 
     file: Inside
     each: str = ""
-    key: str
+    key: str = ""
     match: Template = "{subject}"
     value: str = ""
     flags: tuple[str, ...] = ()
     separator: str = ","
     columns: tuple[str, ...] = ()
 
+    @property
+    def names_by_keys(self) -> bool:
+        """Whether the keys of an object in a JSON file name the pictures."""
+        return self.each.endswith("{}")
+
     @model_validator(mode="after")
     def _says_it_once(self) -> Self:
+        if self.names_by_keys:
+            if self.key or self.flags or "{}" in self.each[:-2]:
+                raise ValueError("the keys of an object, `each: ...{}`, name the pictures; there is no `key`, and no `flags`")
+            return self
+        if not self.key or "{}" in self.each:
+            raise ValueError("a table has a column that names the pictures, `key`, unless `each` ends with `{}`")
         if bool(self.value) == bool(self.flags):
             raise ValueError("a table says the class in one column, `value`, or in a column for each class, `flags`")
         if self.flags and self.each:
@@ -48,12 +61,13 @@ class ClassTable(Part):
 
 
 class ClassLines(Part):
-    """Files of `key: value` lines, one per subject or per scan, that say the class; or files that are nothing but the class.
+    """Files of `key: value` lines or of JSON, one per subject or per scan, that say the class; or that are nothing but the class.
 
     Attributes:
         file: Pattern with `{subject}`, and with `{scan}` where each scan has a file of its own.
-        key: What stands before the class. Without it the file is the class: a JSON number or text where it is called `.json`,
-            else one line of text; a whole number reads without its point, `0.0` as `0`.
+        key: What stands before the class; where the file is called `.json`, the key of the class in an object, with a point
+            before keys of objects inside, as `meta.diagnosis`. Without it the file is the class: a JSON number or text where it
+            is called `.json`, else one line of text. A whole number of JSON reads without its point, `0.0` as `0`.
     """
 
     file: Inside
@@ -74,7 +88,7 @@ class Classes(Part):
         names: The classes, in order of their ids, from 0.
         field: What the path says, e.g. `{class}`.
         table: A table that says it.
-        lines: Files of `key: value` lines that say it, or of nothing but the class.
+        lines: Files of `key: value` lines, or of JSON, that say it, or of nothing but the class.
         tag: DICOM keyword whose value says it.
         untold: Why nothing that can be read says which image has which class; none is given one.
         values: What is told -> name of the class, where the two differ.

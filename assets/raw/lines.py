@@ -1,19 +1,16 @@
-"""Small files that tell something of a subject: of `key: value` lines, or of nothing but one value."""
+"""Small files that tell something of a subject: of `key: value` lines, of JSON, or of nothing but one value."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from pathlib import Path
-from typing import Any
 
-MOST_BYTES, MOST_OF_ONE, MOST_LETTERS = 1 << 20, 1 << 12, 200
-"""Of a file of lines, of a file of one value, and of that value."""
+from assets.raw.json_values import number, parsed, require_short, text_of, value_at
+
+MOST_BYTES, MOST_OF_ONE = 1 << 20, 1 << 12
+"""Of a file with keys, and of a file of one value."""
 
 _DECIMAL = re.compile(r"[+-]?\d+\.\d*([eE][+-]?\d+)?")
-_EXACT = 2.0**53
-_SEVERAL: dict[type, str] = {dict: "an object", list: "a list"}
 
 
 def key_values(path: Path) -> dict[str, str]:
@@ -23,9 +20,24 @@ def key_values(path: Path) -> dict[str, str]:
         OSError: The file cannot be read.
         ValueError: It is no text, or larger than such files are.
     """
-    lines = _text(path, MOST_BYTES).splitlines()
+    lines = bounded_text(path, MOST_BYTES).splitlines()
     pairs = (line.partition(":") for line in lines if ":" in line)
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def value_under(path: Path, key: str) -> str | None:
+    """What a file says under a key, as text; None where it says nothing there.
+
+    A file called `.json` is an object, and the key of an object in it has its key and a point before it, as `meta.diagnosis`; any
+    other file has `key: value` lines.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is no text or no JSON, or larger than such files are; or JSON does not have one value there.
+    """
+    if path.suffix.lower() == ".json":
+        return value_at(parsed(bounded_text(path, MOST_BYTES)), key)
+    return key_values(path).get(key)
 
 
 def only_value(path: Path) -> str | None:
@@ -38,18 +50,19 @@ def only_value(path: Path) -> str | None:
         OSError: The file cannot be read.
         ValueError: It is empty, no text, too large, or holds more than one value, or a number that is none (NaN).
     """
-    text = _text(path, MOST_OF_ONE).strip()
+    text = bounded_text(path, MOST_OF_ONE).strip()
     if not text:
         raise ValueError("the file is empty, and should hold one value")
-    value = _of_json(text) if path.suffix.lower() == ".json" else _of_line(text)
-    if value is not None and (len(value) > MOST_LETTERS or not value.isprintable()):
-        raise ValueError(
-            f"{value[:20]!r}... has {len(value)} letters; one value has at most {MOST_LETTERS}, all of them printable"
-        )
-    return value
+    return text_of(parsed(text)) if path.suffix.lower() == ".json" else require_short(_of_line(text))
 
 
-def _text(path: Path, most: int) -> str:
+def bounded_text(path: Path, most: int) -> str:
+    """The text of a file.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is no text, or has more bytes than it may have.
+    """
     with path.open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -61,24 +74,4 @@ def _of_line(text: str) -> str:
     lines = text.splitlines()
     if len(lines) > 1:
         raise ValueError(f"the file has {len(lines)} lines, and should be one value")
-    return _number(text) if _DECIMAL.fullmatch(text) else text
-
-
-def _of_json(text: str) -> str | None:
-    try:
-        value: Any = json.loads(text, parse_float=_number, parse_constant=_number)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"the file is no JSON: {error}") from error
-    except RecursionError as error:
-        raise ValueError("the file is JSON nested too deeply, and should be one value") from error
-    if several := _SEVERAL.get(type(value)):
-        raise ValueError(f"the file is {several}, and should be one value")
-    return str(value).lower() if isinstance(value, bool) else None if value is None else str(value).strip()
-
-
-def _number(text: str) -> str:
-    """A number as text, a whole one without its point."""
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is no number that could be told")
-    return str(int(value)) if value.is_integer() and abs(value) < _EXACT else text
+    return number(text) if _DECIMAL.fullmatch(text) else text
