@@ -1,93 +1,152 @@
-"""Classes under a key of JSON: in a file beside each image, or in one file that has an entry for each. No draft can read them."""
+"""Classes under a key of JSON: in a file beside each image, or in one file that has an entry for each."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assets.inspect.annotations import Annotated
+from assets.inspect.class_entries import Named, named_images
 from assets.inspect.class_files import Values, may_be_classes, one_for_each, spread
+from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
-from assets.inspect.grouping import Group
 from assets.inspect.layout import Plan
+from assets.inspect.lexicon import IMAGE, words_of
+from assets.inspect.patterns import pattern
 from assets.inspect.roles import Part
+from assets.inspect.tables import Table
 from assets.inspect.tokens import words
 from assets.inspect.told_twice import Told
+from assets.raw.json_values import parsed, text_of
+from assets.raw.lines import bounded_text
 from assets.templates import stem
 
 _NEARLY_ALL, _DEEPEST, _MOST_KEYS, _SHOWN = 0.9, 3, 200, 8
 _MOST_FILES, _MOST_BYTES = 12, 1 << 22
-_CONFIDENCE = 0.5
+_CONFIDENCE = 0.6
+_KINDS, _OF_FILES = words_of("type category"), IMAGE | words_of("file files mime media")
+"""`image_type` and `file_type` say how an image was taken or stored, not what it shows."""
 
 _Entries = Mapping[int, Any]
 
 
-def class_keys(root: Path, parts: Sequence[Part], planned: Plan) -> tuple[Unknown, Told] | None:
-    """What JSON says of classes under keys that are called like one, and what that makes of the task; None where it says nothing.
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What keys of JSON say of classes.
 
-    Under one such key the images' classes are taken to stand, and these to be the task; of several, the task stays open.
+    Attributes:
+        rule: Where the class of each image is told; None where none is, or where several keys may tell it.
+        told: What several keys make of the task.
+        doubts: Why there is no rule, where something may tell a class.
+    """
+
+    rule: ClassRule | None = None
+    told: Told | None = None
+    doubts: tuple[Unknown, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Values under a key, the file or files they stand in, and the rule that reads them."""
+
+    values: Values
+    file: str
+    rule: ClassRule
+
+    @property
+    def said(self) -> str:
+        classes, told = self.values.classes, self.values.told
+        names = ", ".join(classes[:_SHOWN]) + (", ..." if len(classes) > _SHOWN else "")
+        read = f", read in {len(told)} of them" if 0 < len(told) < len(self.values.group.paths) and self.rule.lines else ""
+        return f"{f'key {self.values.key!r} of ' if self.values.key else ''}{self.file} ({names}{read})"
+
+
+def class_keys(root: Path, parts: Sequence[Part], planned: Plan, marks: Callable[[], Annotated | None]) -> Keys:
+    """Where JSON has one key that is called like a class and tells one of each image: that it is its class.
+
+    Of several such keys none is chosen. Where objects are marked besides, in a file that no draft can use, a person must say what
+    the images are for.
 
     Args:
         root: The folder.
         parts: Its groups of files.
         planned: Its layout. Of one with label maps, or with such as may belong to two images, nothing is asked.
+        marks: Gives what marks objects.
     """
     if planned.labels or planned.is_unpaired:
-        return None
-    found = [(values, where) for values, where in _found(root, parts, planned) if values.is_called and may_be_classes(values)]
+        return Keys()
+    found = [one for one in _found(root, parts, planned) if one.values.is_called and may_be_classes(one.values)]
     if not found:
-        return None
-    said = " or ".join(_said(values, where) for values, where in found[:_SHOWN])
-    doubt = Unknown("classes", f"{said} tells a class of each image, which no draft can read; put the classes into a table")
-    if len(found) > 1:
-        return doubt, Told(Unknown("task", "several keys of JSON are called like a class, and nothing says which is meant"))
-    seen = f"{said} tells a class of each image, and there are no label maps"
-    return doubt, Told(Evidence("task", "classification", _CONFIDENCE, seen))
+        return Keys()
+    said = " or ".join(one.said for one in found[:_SHOWN])
+    if (marked := marks()) is not None:
+        why = f"{said} tells a class of each image; {marked.path} marks objects, and which is meant only a person can say"
+        return Keys(doubts=(Unknown("classes", why),))
+    if len(found) == 1:
+        (only,) = found
+        seen = f"{said} tells a class of each image, and no other key that is called like a class does"
+        return Keys(replace(only.rule, evidence=replace(only.rule.evidence, seen=seen)))
+    why = f"{said} tells a class of each image, and nothing says which is meant"
+    task = Unknown("task", "several keys of JSON are called like a class, and nothing says which is meant")
+    return Keys(told=Told(task), doubts=(Unknown("classes", why),))
 
 
-def _said(values: Values, where: str) -> str:
-    names = ", ".join(values.classes[:_SHOWN]) + (", ..." if len(values.classes) > _SHOWN else "")
-    read = f", read in {len(values.told)} of them" if 0 < len(values.told) < len(values.group.paths) else ""
-    return f"{f'key {values.key!r} of ' if values.key else ''}{where} ({names}{read})"
+def _found(root: Path, parts: Sequence[Part], planned: Plan) -> Iterator[_Found]:
+    """Values by key, and the file or files that they stand in."""
+    yield from _beside(root, parts, planned)
+    paths = [path for part in parts if part.role == "text" for path in part.group.paths[:2] if path.lower().endswith(".json")]
+    for path in paths[:_MOST_FILES]:
+        yield from _in_one(path, _json(root / path), planned)
 
 
-def _found(root: Path, parts: Sequence[Part], planned: Plan) -> Iterator[tuple[Values, str]]:
-    """Values of few kinds, by key, and the file or files that they stand in."""
+def _beside(root: Path, parts: Sequence[Part], planned: Plan) -> Iterator[_Found]:
+    """Values in files of which nearly every image has one."""
     for group, where, share in one_for_each(parts, planned):
         if group.ending.lower() != ".json":
             continue
         entries = {number: _json(root / group.paths[number]) for number in spread(len(group.paths))}
         entries = {number: entry if isinstance(entry, dict) else None for number, entry in entries.items()}
         for key, told in _keyed(entries).items():
-            yield Values(group, where, told, _words(key), share < 1, key), group.shape
-    paths = [path for part in parts if part.role == "text" for path in part.group.paths[:2] if path.lower().endswith(".json")]
-    for path in paths[:_MOST_FILES]:
-        yield from _in_one(path, _json(root / path), planned.reference.group)
+            values = Values(group, where, told, _words(key), share < 1, key)
+            n_told = sum(text is not None for text in told.values())
+            evidence = Evidence("classes", "lines", _CONFIDENCE, "")
+            some = share < 1 or n_told < len(entries)
+            doubts = tuple(_unread(len(group.paths), len(entries), n_told, key))
+            rule = ClassRule(values.classes, evidence, value=key, lines=pattern(group, where), some=some, unknown=doubts)
+            yield _Found(values, group.shape, rule)
 
 
-def _in_one(path: str, content: Any, group: Group) -> Iterator[tuple[Values, str]]:
+def _unread(n_files: int, n_read: int, n_told: int, key: str) -> Iterator[Unknown]:
+    if n_read < n_files:
+        yield Unknown("classes", f"{n_files - n_read} of {n_files} files with a class were not read, and may say further ones")
+    if n_told < n_read:
+        yield Unknown("classes", f"{n_read - n_told} of {n_read} files that were read have no single value under the key {key!r}")
+
+
+def _in_one(path: str, content: Any, planned: Plan) -> Iterator[_Found]:
     """Values of a file that has an entry for nearly every image, by its name, at its top or under one of its keys."""
-    own = {"": content, **content} if isinstance(content, dict) else {}
-    for above, listed in own.items():
-        entries = _named(listed, group) if isinstance(listed, dict) else {}
-        if len(entries) < _NEARLY_ALL * len(group.paths) or not entries:
-            continue
-        for key, told in _keyed(entries).items():
-            called = _words(key) or _words(above) | _words(stem(path.rpartition("/")[2]))
-            yield Values(group, (), told, called, len(entries) < len(group.paths), key), path
-        return
+    for above, listed in [("", content), *content.items()] if isinstance(content, dict) else ():
+        named = named_images(planned, listed) if isinstance(listed, dict) and not set(above) & set(".[]{}") else None
+        if named is not None:
+            called = _words(above) | _words(stem(path.rpartition("/")[2]))
+            yield from _entries(path, f"{above}{{}}", called, named, planned)
+            return
 
 
-def _named(listed: Mapping[str, Any], group: Group) -> dict[int, Any]:
-    """Number of an image -> the entry that is called like its path, its name, or that without the ending."""
-    found = {}
-    for number, path in enumerate(group.paths):
-        name = path.rpartition("/")[2]
-        called = next((one for one in (path, name, stem(name)) if one in listed), None)
-        if called is not None:
-            found[number] = listed[called]
-    return found
+def _entries(path: str, each: str, called: frozenset[str], named: Named, planned: Plan) -> Iterator[_Found]:
+    group = planned.reference.group
+    for key, told in _keyed(named.entries).items():
+        n_told = sum(text is not None for text in told.values())
+        some = not named.is_all or n_told < len(named.entries)
+        values = Values(group, (), told, _words(key) or called, some, key)
+        evidence = Evidence("classes", "table", _CONFIDENCE, "")
+        table = Table(path, {}, ",", each)
+        rule = ClassRule(
+            values.classes, evidence, None, table, named.naming, named.keyed, key, some=some, names_by=named.template
+        )  # fmt: skip
+        yield _Found(values, path, rule)
 
 
 def _keyed(entries: _Entries) -> dict[str, dict[int, str | None]]:
@@ -99,26 +158,26 @@ def _keyed(entries: _Entries) -> dict[str, dict[int, str | None]]:
 
 
 def _flat(entry: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str | None]]:
-    if isinstance(entry, dict) and depth < _DEEPEST:
-        for name, inner in entry.items():
+    """Every value by its key, as the reader of classes gives it; texts that are too long for it too."""
+    if isinstance(entry, dict):
+        for name, inner in entry.items() if depth < _DEEPEST else ():
             yield from _flat(inner, f"{key}.{name}" if key else str(name), depth + 1)
-    elif isinstance(entry, bool):
-        yield key, str(entry).lower()
-    elif entry is None or isinstance(entry, (str, int)):
-        yield key, None if entry is None else str(entry).strip()
-    elif isinstance(entry, float) and entry.is_integer():
-        yield key, str(int(entry))
+        return
+    try:
+        yield key, text_of(entry) or None
+    except ValueError:
+        if isinstance(entry, str):
+            yield key, str(entry)
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of the last part of a key, or of a name."""
-    return frozenset(words(text.rpartition(".")[2]))
+    """The words of the last part of a key, or of a name; without such as tell a kind, where that is one of images or files."""
+    found = frozenset(words(text.rpartition(".")[2]))
+    return found - _KINDS if found & _OF_FILES else found
 
 
 def _json(path: Path) -> Any:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            return None
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
+        return parsed(bounded_text(path, _MOST_BYTES))
+    except (OSError, ValueError):
         return None

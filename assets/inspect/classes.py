@@ -43,14 +43,15 @@ class ClassRule:
         table: The table.
         naming: How it names the image.
         keyed: Number of what that is equal to, among the parts of the images' names.
-        value: Its column with the class.
+        value: Its column with the class; of JSON the key.
         flags: Its columns of 0 and 1, one for each class, where there is no such column.
         some: Whether only some images have a class in it, or some have several.
         told: Template of what tells it, where that is no variable of one group.
         matches: Class -> regular expression of what is told.
         bare: Whether the table names images by a number without the zeros before it.
         tag: DICOM keyword whose value is the class.
-        lines: Pattern of files that are nothing but the class of an image.
+        lines: Pattern of files that are nothing but the class of an image, or have it under a key.
+        names_by: Template of what a key of JSON names an image by, where that is its path or its name.
         unknown: What it leaves untold.
     """
 
@@ -68,6 +69,7 @@ class ClassRule:
     bare: bool = False
     tag: str = ""
     lines: str = ""
+    names_by: str = ""
     unknown: tuple[Unknown, ...] = ()
 
 

@@ -212,11 +212,10 @@ def _classes(found: Inspection, planned: Plan) -> dict[str, Any]:
     if rule is None:
         return {}
     if rule.table is not None:
-        return {"classes": _class_table(rule, _held_against(planned, rule.keyed))}
+        return {"classes": _class_table(rule, rule.names_by or _held_against(planned, rule.keyed))}
     if rule.lines:
-        return {
-            "classes": {"names": list(rule.names), "lines": {"file": rule.lines}} | ({"missing": "none"} if rule.some else {})
-        }
+        lines = {"file": rule.lines} | ({"key": rule.value} if rule.value else {})
+        return {"classes": {"names": list(rule.names), "lines": lines} | ({"missing": "none"} if rule.some else {})}
     if rule.told:
         return {"classes": _told(rule)}
     values = planned.reference.group.variables[rule.variable or 0].distinct
@@ -239,8 +238,8 @@ def _held_against(planned: Plan, keyed: int) -> str:
 def _class_table(rule: ClassRule, match: str) -> dict[str, Any]:
     if rule.table is None or rule.naming is None:
         raise ValueError("a rule of classes in a table names the table")
-    table: dict[str, Any] = {"file": rule.table.path, "key": rule.naming.column}
-    table |= {"flags": list(rule.flags)} if rule.flags else {"value": rule.value}
+    table: dict[str, Any] = {"file": rule.table.path, **({} if rule.table.each.endswith("{}") else {"key": rule.naming.column})}
+    table |= {"flags": list(rule.flags)} if rule.flags else {"value": rule.value} if rule.value else {}
     table["match"] = rule.naming.before + match + rule.naming.behind
     if rule.table.each:
         table["each"] = rule.table.each

@@ -256,9 +256,10 @@ def _told(found: Inspection, planned: Plan, tables: list[Table], opener: Opener)
     rule = told.rule if told is not None and told.rule is not None else rule
     if rule is None and rival is None and told is None and marked is None:
         rule, rival, doubts = _in_files(found, planned)
-        keyed = class_keys(found.root, found.parts, planned) if not (rule or rival or doubts) else None
-        told = keyed[1] if keyed is not None else None
-        unknown += doubts if keyed is None else [keyed[0]]
+        if not (rule or rival or doubts):
+            keyed = class_keys(found.root, found.parts, planned, lambda: _marks_of_no_use(found, tables))
+            rule, told, doubts = keyed.rule, keyed.told, keyed.doubts
+        unknown += doubts
     unknown += rule.unknown if rule is not None else ()
     evidence += [one.evidence for one in (rule, marked) if one is not None]
     return replace(
@@ -302,6 +303,10 @@ def _annotated(found: Inspection, tables: Sequence[Table]) -> Annotated | None:
     instances = found.dicom is not None and not found.dicom.outlined
     if not (planned or instances) or found.objects is not None or found.classes is not None:
         return None
+    return _marks_of_no_use(found, tables)
+
+
+def _marks_of_no_use(found: Inspection, tables: Sequence[Table]) -> Annotated | None:
     texts = (path for part in found.parts if part.role == "text" for path in part.group.paths[:2])
     return annotated_in(found.root, texts) or run_lengths(tables)
 

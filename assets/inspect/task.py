@@ -67,4 +67,4 @@ def _only_classes(classes: ClassRule) -> str:
     """What has nothing but names of images and their classes: a table, or files; empty where nothing has."""
     if classes.table is not None and len(classes.table.columns) == 2:
         return classes.table.path
-    return classes.lines
+    return "" if classes.value else classes.lines
