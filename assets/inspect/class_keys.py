@@ -166,8 +166,8 @@ def _flat(entry: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str 
     try:
         yield key, text_of(entry) or None
     except ValueError:
-        if isinstance(entry, str):
-            yield key, str(entry)
+        if type(entry) is str:
+            yield key, entry
 
 
 def _words(text: str) -> frozenset[str]:
