@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assets.inspect.lexicon import words_of
 from assets.inspect.tables import Table
+from assets.inspect.tokens import words
 
 _OPENED, _MOST_BYTES, _MOST_ITEMS = 12, 1 << 25, 2000
 _RUNS = re.compile(r"\d+ \d+(?: \d+ \d+)*")
 _NO_RUNS = frozenset(("", "-1", "1 0"))
+_DEEPEST = 3
+_PLACES = words_of("""
+    bbox bboxes box boxes polygon polygons points contour contours outline outlines roi rois rle segmentation shape shapes region
+    regions vertices landmarks keypoints rectangle rectangles
+    """)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,20 @@ def is_run_lengths(cells: Sequence[str]) -> bool:
     """Whether cells hold pairs of whole numbers, several in one, or say that there is nothing."""
     said = {cell.strip() for cell in cells} - _NO_RUNS
     return bool(said) and all(_RUNS.fullmatch(cell) for cell in said) and any(cell.count(" ") > 2 for cell in said)
+
+
+def has_places(entry: Any) -> bool:
+    """Whether an entry of JSON has keys that are called like places in an image: a list or an object of such, or coordinates."""
+    found = dict(_keys(entry, 0))
+    called = any(isinstance(value, list | dict) and value and _PLACES & set(words(key)) for key, value in found.items())
+    return called or Table("", dict.fromkeys(found, ()), "").places is not None
+
+
+def _keys(entry: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    if isinstance(entry, dict) and depth < _DEEPEST:
+        for key, value in entry.items():
+            yield key, value
+            yield from _keys(value, depth + 1)
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assets.inspect.annotations import Annotated
+from assets.inspect.annotations import Annotated, has_places
 from assets.inspect.class_entries import Named, named_images
 from assets.inspect.class_files import Values, may_be_classes, one_for_each, spread
 from assets.inspect.classes import ClassRule
@@ -26,8 +26,12 @@ from assets.templates import stem
 _NEARLY_ALL, _DEEPEST, _MOST_KEYS, _SHOWN = 0.9, 3, 200, 8
 _MOST_FILES, _MOST_BYTES = 12, 1 << 22
 _CONFIDENCE = 0.6
-_KINDS, _OF_FILES = words_of("type category"), IMAGE | words_of("file files mime media")
-"""`image_type` and `file_type` say how an image was taken or stored, not what it shows."""
+_KINDS = words_of("type category")
+_TAKEN = IMAGE | words_of("""
+    acquisition camera coil contrast data device exam examination file files gradient lens media mime mracquisition protocol pulse
+    sensor sequence series spoiling study view
+    """)
+"""`image_type` and `coil_type` say how an image was taken or stored, not what it shows."""
 
 _Entries = Mapping[int, Any]
 
@@ -49,11 +53,12 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Values under a key, the file or files they stand in, and the rule that reads them."""
+    """Values under a key, the file or files they stand in, the rule that reads them, and whether places are marked beside."""
 
     values: Values
     file: str
     rule: ClassRule
+    marked: bool
 
     @property
     def said(self) -> str:
@@ -66,7 +71,7 @@ class _Found:
 def class_keys(root: Path, parts: Sequence[Part], planned: Plan, marks: Callable[[], Annotated | None]) -> Keys:
     """Where JSON has one key that is called like a class and tells one of each image: that it is its class.
 
-    Of several such keys none is chosen. Where objects are marked besides, in a file that no draft can use, a person must say what
+    Of several such keys none is chosen. Where objects are marked besides, in a way that no draft can use, a person must say what
     the images are for.
 
     Args:
@@ -81,8 +86,10 @@ def class_keys(root: Path, parts: Sequence[Part], planned: Plan, marks: Callable
     if not found:
         return Keys()
     said = " or ".join(one.said for one in found[:_SHOWN])
-    if (marked := marks()) is not None:
-        why = f"{said} tells a class of each image; {marked.path} marks objects, and which is meant only a person can say"
+    marked = marks()
+    places = marked.path if marked is not None else next((one.file for one in found if one.marked), "")
+    if places:
+        why = f"{said} tells a class of each image; {places} marks objects, and which is meant only a person can say"
         return Keys(doubts=(Unknown("classes", why),))
     if len(found) == 1:
         (only,) = found
@@ -115,7 +122,7 @@ def _beside(root: Path, parts: Sequence[Part], planned: Plan) -> Iterator[_Found
             some = share < 1 or n_told < len(entries)
             doubts = tuple(_unread(len(group.paths), len(entries), n_told, key))
             rule = ClassRule(values.classes, evidence, value=key, lines=pattern(group, where), some=some, unknown=doubts)
-            yield _Found(values, group.shape, rule)
+            yield _Found(values, group.shape, rule, any(map(has_places, entries.values())))
 
 
 def _unread(n_files: int, n_read: int, n_told: int, key: str) -> Iterator[Unknown]:
@@ -146,7 +153,7 @@ def _entries(path: str, each: str, called: frozenset[str], named: Named, planned
         rule = ClassRule(
             values.classes, evidence, None, table, named.naming, named.keyed, key, some=some, names_by=named.template
         )  # fmt: skip
-        yield _Found(values, path, rule)
+        yield _Found(values, path, rule, any(map(has_places, named.entries.values())))
 
 
 def _keyed(entries: _Entries) -> dict[str, dict[int, str | None]]:
@@ -171,9 +178,9 @@ def _flat(entry: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str 
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words of the last part of a key, or of a name; without such as tell a kind, where that is one of images or files."""
+    """The words of the last part of a key, or of a name; without such as tell a kind, where it is one of how images are taken."""
     found = frozenset(words(text.rpartition(".")[2]))
-    return found - _KINDS if found & _OF_FILES else found
+    return found - _KINDS if found & _TAKEN else found
 
 
 def _json(path: Path) -> Any:

@@ -125,6 +125,8 @@ def test_a_file_beside_and_one_for_all_are_several(tmp_path: Path) -> None:
         {"patient_group_id": "{}"},
         {"image_type": "kind {}"},
         {"file_category": "kind {}"},
+        {"MRAcquisitionType": "{}D"},
+        {"ReceiveCoilType": "head {}"},
         {"labels": ["benign"]},
         {"label": {"benign": "{}"}},
     ],
@@ -280,6 +282,32 @@ def test_marked_objects_that_no_draft_can_use_leave_the_class_to_a_person(tmp_pa
     assert (found.said("task"), found.classes) == ("segmentation", None)
     assert "key 'category'" in why(found)
     assert "only a person can say" in why(found)
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"bbox": [1, 2, 3, 4]},
+        {"x": 1, "y": 2, "width": 3, "height": 4},
+        {"xmin": 1, "ymin": 1, "xmax": 2, "ymax": 2},
+        {"found": {"polygon": [[1, 1], [2, 2], [3, 1]]}},
+        {"annotations": {"regions": {"0": {"shape_attributes": {}}}}},
+    ],
+)
+@pytest.mark.parametrize("one", [True, False])
+def test_places_beside_the_class_leave_it_to_a_person(places: dict[str, Any], one: bool, tmp_path: Path) -> None:
+    if one:
+        in_one(tmp_path, {f"im{number}": {"label": kind, **places} for number, kind in OF_IMAGES.items()})
+    else:
+        beside(tmp_path, [{"label": kind, **places} for kind in KINDS])
+    found = inspect_folder(tmp_path)
+    assert (found.said("task"), found.classes) == ("", None)
+    assert "marks objects, and which is meant only a person can say" in why(found)
+
+
+def test_extents_and_empty_lists_of_places_beside_the_class(tmp_path: Path) -> None:
+    beside(tmp_path, [{"label": kind, "width": 8, "height": 9, "boxes": [], "region": "arm"} for kind in KINDS])
+    assert said(tmp_path) == ("classification", True)
 
 
 def test_label_maps_stay_the_task(tmp_path: Path) -> None:
