@@ -14,6 +14,7 @@ from assets.inspect.bids import Owner, Place, part_of, place_of
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.layout import Plan, Source, plain
 from assets.inspect.lineage import Files, Lineage, images_of
+from assets.inspect.one_structure import numbered
 from assets.inspect.peek import Opener
 from assets.inspect.roles import Part, Role
 
@@ -135,7 +136,7 @@ def _plan(folder: _Folder, opener: Opener) -> _Found | None:
     plan = Plan(
         max(series, key=lambda source: len(source.part.group.paths)).part,
         tuple(series),
-        tuple(_apart(labels, kept)),
+        tuple(numbered(_apart(labels, kept))),
         leave=len(labels) == 1 and not owners <= having,
         share=len(having & owners) / len(owners),
         evidence=(*_seen(kept, names), Evidence("layout.subject", "person", 0.95, f"`sub-` of BIDS: {shown}")),
@@ -184,18 +185,15 @@ def _names(places: Sequence[Place]) -> list[str]:
     return [f"{name}_{number}" if names.count(name) > 1 else name for number, name in enumerate(names, start=1)]
 
 
-def _apart(labels: Sequence[Source], kept: Sequence[tuple[Files, Lineage]]) -> Iterator[Source]:
-    """The label maps; those of one structure each with the number of it and what it is called."""
-    numbers: dict[object, int] = {}
+def _apart(labels: Sequence[Source], kept: Sequence[tuple[Files, Lineage]]) -> Iterator[tuple[Source, str | None]]:
+    """The label maps, and what those of one structure each are called."""
     for label, (files, of) in zip(labels, kept, strict=True):
-        source = replace(label, sort=files.first.sort)
         values = {value for peek in label.part.peeks for value in peek.values or () if value}
-        if len(values) > 1 or files.first.suffix in _IDS:
-            yield source
-            continue
-        called = files.first.structure([image.first for image in of.images])
-        number = numbers.setdefault(called.lower() or files.first.sort, len(numbers) + 1)
-        yield replace(source, nonzero_is=number, called=called)
+        by_id = len(values) > 1 or files.first.suffix in _IDS
+        yield (
+            replace(label, sort=files.first.sort),
+            None if by_id else files.first.structure([image.first for image in of.images]),
+        )
 
 
 def _seen(kept: Sequence[tuple[Files, Lineage]], names: dict[int, str]) -> Iterator[Evidence]:

@@ -168,7 +168,7 @@ def _labels(source: Source, planned: Plan) -> Any:
     if source.of:
         own = {one.name: series_names(one, planned.channel_names) for one in planned.series}
         more["of"] = [name for series in source.of for name in own.get(series, [series])]
-    if len(planned.labels) > 1 or planned.few:
+    if (len(planned.labels) > 1 and not source.of_all) or planned.few:
         more["required"] = False
     return {"path": text, **more} if more else text
 

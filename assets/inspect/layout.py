@@ -38,6 +38,7 @@ class Source:
         nonzero_is: The label id of a label map of one structure, beside others.
         called: What that structure is called; empty where nothing says it.
         sort: What label maps of the same things have in common, whatever visit, take or space they are of.
+        of_all: Whether every image is known to have such a label map.
         more: Files that belong to it too although they are called otherwise, with where their fields stand.
     """
 
@@ -50,6 +51,7 @@ class Source:
     nonzero_is: int | None = None
     called: str = ""
     sort: tuple[str, ...] = ()
+    of_all: bool = False
     channels: int = 0
     at_least: float | None = None
     more: tuple[tuple[Part, tuple[Stretch, ...]], ...] = ()
@@ -212,3 +214,32 @@ def extra(pair: Pair) -> list[int]:
     return [
         n for n, v in enumerate(variables) if n not in pair.shared and pair.mask.label_at not in v.at and v.kind not in PARTED
     ]
+
+
+def level_of(mask: Part) -> float | None:
+    """What counts as inside, for maps of probabilities and masks that were packed as photographs."""
+    if any(peek.blurred for peek in mask.peeks):
+        return 128
+    return 0.5 if any(peek.is_probability or peek.is_share for peek in mask.peeks) else None
+
+
+def label_sources(pair: Pair, reference: Part, fields: Mapping[str, list[int]]) -> list[Source]:
+    """The label maps of a pair as a source, or one for each value of a part of their names that the images do not have.
+
+    Args:
+        pair: Images with their label maps.
+        reference: The images that all are keyed by.
+        fields: Field -> numbers of the variables of the reference that it joins.
+    """
+    mask = pair.mask
+    level = level_of(mask)
+    back = {pair.image.group.variables[ours].at[0]: theirs for theirs, ours in pair.shared.items()}
+    ats = {name: [reference.group.variables[n].at[0] for n in numbers] for name, numbers in fields.items()}
+    own = {name: [back[at] for at in positions if at in back] for name, positions in ats.items()}
+    if mask.role == "structures":
+        label = next(n for n, v in enumerate(mask.group.variables) if mask.label_at in v.at)
+        where = stretches(mask.group, {**own, "label": [label]})
+        return [Source("structures", mask, tuple(where), at_least=level)] if where and not extra(pair) else []
+    sources = split_series(mask, own)
+    names = ["mask"] if len(sources) == 1 else [f"mask_{plain(source.part.name)}" for source in sources]
+    return [replace(source, name=name, at_least=level) for source, name in zip(sources, names, strict=True)]

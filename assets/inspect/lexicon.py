@@ -44,6 +44,11 @@ READERS = words_of("""
 PROCESSED = words_of("edge edges canny sobel gradient skeleton threshold thresholded otsu dithered halftone")
 """What a program makes of an image without knowing what is in it; it may be black and white, and marks nothing."""
 
+PREDICTIONS = words_of("""
+    pred preds predicted prediction predictions output outputs result results auto automatic automated inferred inference ai
+    """)
+"""What a program drew, where a person drew something too."""
+
 SHARES = words_of("fold folds part parts batch shard chunk subset group set archive")
 """A number behind such a word, in a folder, says which share of the files lies there."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from assets.inspect.evidence import Evidence, Unknown
@@ -43,6 +43,21 @@ def named_apart(planned: Plan, opener: Opener, names_of: Callable[[Plan], LabelN
     doubts = [why] if isinstance(why, Unknown) else []
     rest = replace(rest, labels=labels, unknown=(*rest.unknown, *doubts))
     return replace(told, names=told_apart(told.names | called), plan=rest)
+
+
+def numbered(labels: Iterable[tuple[Source, str | None]]) -> Iterator[Source]:
+    """Label maps with the number of the one structure that each shows.
+
+    Args:
+        labels: Label maps with the name of that structure, which may be empty; None where their values are ids.
+    """
+    numbers: dict[object, int] = {}
+    for source, called in labels:
+        if called is None:
+            yield source
+        else:
+            number = numbers.setdefault(called.lower() or source.sort, len(numbers) + 1)
+            yield replace(source, nonzero_is=number, called=called)
 
 
 def _all_opened(several: Sequence[Source], opener: Opener) -> bool:

@@ -19,7 +19,8 @@ from assets.inspect.layout import (
     extra,
     folder_words,
     keyed,
-    plain,
+    label_sources,
+    level_of,
     split_series,
     translated,
     with_names,
@@ -34,6 +35,7 @@ from assets.inspect.patterns import stretches
 from assets.inspect.peek import Opener, Peek
 from assets.inspect.roles import Part
 from assets.inspect.roots import roots
+from assets.inspect.several_maps import with_several
 from assets.inspect.shifted import without_shifted
 from assets.inspect.unmasked import unmasked
 
@@ -52,7 +54,8 @@ def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) 
     paired, doubts = without_shifted(masks, images, opener)
     planned = _paired(paired, parts, rules) if paired else None
     planned = planned or _unpaired(parts, rules, opener, alone_too=not paired)
-    planned = with_derivatives(planned, parts, opener)
+    of_bids = with_derivatives(planned, parts, opener)
+    planned = of_bids if of_bids is not planned or planned is None else with_several(planned, paired, opener)
     if planned is None:
         return None
     if len(planned.labels) == 1 and not planned.few and unlabelled(planned):
@@ -139,15 +142,8 @@ def _classified(pair: Pair, rule: ClassRule) -> Plan | None:
         return None
     seen = f"{len(pair.mask.group.paths)} of {len(group.paths)} images have a label map, and all have a class"
     evidence = (*planned.evidence, replace(pair.evidence, seen=f"{pair.evidence.seen}; {seen}"))
-    source = Source("mask", pair.mask, tuple(where), at_least=_level(pair.mask))
+    source = Source("mask", pair.mask, tuple(where), at_least=level_of(pair.mask))
     return replace(planned, labels=(source,), few=True, evidence=evidence)
-
-
-def _level(mask: Part) -> float | None:
-    """What counts as inside, for maps of probabilities and masks that were packed as photographs."""
-    if any(peek.blurred for peek in mask.peeks):
-        return 128
-    return 0.5 if any(peek.is_probability or peek.is_share for peek in mask.peeks) else None
 
 
 def _best(paired: Sequence[list[Pair]]) -> list[Pair]:
@@ -172,7 +168,7 @@ def _segmentation(pairs: list[Pair], singles: Sequence[list[Pair]]) -> Plan | No
     series = []
     for image in images:
         series += split_series(image, translated(fields, reference, image))
-    labels = _label_sources(first, reference, fields)
+    labels = label_sources(first, reference, fields)
     if not series or not labels:
         return None
     series = with_names(series)
@@ -241,18 +237,3 @@ def _with_masks(pair: Pair) -> Part:
         if len(constant & set(parts)) == 1:
             return replace(pair.image, group=parts[(constant & set(parts)).pop()])
     return pair.image
-
-
-def _label_sources(pair: Pair, reference: Part, fields: Mapping[str, list[int]]) -> list[Source]:
-    mask = pair.mask
-    level = _level(mask)
-    back = {pair.image.group.variables[ours].at[0]: theirs for theirs, ours in pair.shared.items()}
-    ats = {name: [reference.group.variables[n].at[0] for n in numbers] for name, numbers in fields.items()}
-    own = {name: [back[at] for at in positions if at in back] for name, positions in ats.items()}
-    if mask.role == "structures":
-        label = next(n for n, v in enumerate(mask.group.variables) if mask.label_at in v.at)
-        where = stretches(mask.group, {**own, "label": [label]})
-        return [Source("structures", mask, tuple(where), at_least=level)] if where and not extra(pair) else []
-    sources = split_series(mask, own)
-    names = ["mask"] if len(sources) == 1 else [f"mask_{plain(source.part.name)}" for source in sources]
-    return [replace(source, name=name, at_least=level) for source, name in zip(sources, names, strict=True)]

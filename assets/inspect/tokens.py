@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +22,7 @@ _PARTS = re.compile(
     r"|(?P<sign>.)"
 )
 _CAMEL = re.compile(r"([a-z]+)(Tr|Ts|Te|Va|Val|Train|Test)")
+_ORDER = re.compile(r"(?:[A-Za-z]|\d{1,2})[.)]\s*")
 _LONG_SPLITS = frozenset(word for word in SPLITS if len(word) > 2)
 
 
@@ -54,7 +56,7 @@ def tokens(path: str, half: str = "", told: Family | None = None) -> tuple[Token
         return _of_row(path, row)
     folder, slash, name = path.rpartition("/")
     ending = ending_of(name)
-    cut = [*_cut(folder + slash), *_cut(name[: len(name) - len(ending)])]
+    cut = [*_counted(_cut(folder + slash)), *_cut(name[: len(name) - len(ending)])]
     return (*cut, Token(ending, "ending", half, told)) if ending or half or told else tuple(cut)
 
 
@@ -95,6 +97,19 @@ def _cut(text: str) -> list[Token]:
         else:
             found.append(Token(word, "id" if kind == "id" else "sign"))
     return found
+
+
+def _counted(found: Sequence[Token]) -> list[Token]:
+    """Folders with a part of a split behind the letter or number of a list, as `a. Training` and `b. Testing`, as that part."""
+    kept: list[Token] = []
+    for token in found:
+        folder = next((n for n in range(len(kept), 0, -1) if kept[n - 1].text == "/"), 0)
+        before = "".join(one.text for one in kept[folder:])
+        if token.kind == "split" and _ORDER.fullmatch(before):
+            kept[folder:] = [Token(before + token.text, "split")]
+        else:
+            kept.append(token)
+    return kept
 
 
 def _rises(text: str) -> bool:

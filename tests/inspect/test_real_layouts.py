@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from assets.inspect import inspect_folder
+from assets.inspect.draft import as_mapping, offered
 from tests.inspect.folders import drafted, images, pairs
 
 TOLD = {
     "BCCD": ("detection", 80, 0),
     "BraTS24": ("segmentation", 4, 4),
     "Ceph-Bio-400": ("", 12, 0),
-    "DRIVE": ("segmentation", 6, 6),
+    "DRIVE": ("segmentation", 6, 12),
     "FeTA-like": ("segmentation", 1, 1),
     "HNTSMRG24": ("segmentation", 21, 21),
     "ISLES24": ("segmentation", 1, 1),
@@ -41,6 +42,10 @@ def test_tables_without_their_images_are_unknown(name: str, shared_data: Path) -
     assert {"layout", "task"} <= {u.field for u in found.unknown}
 
 
-def test_drive_pairs_images_with_vessels_and_not_with_fields_of_view(shared_data: Path) -> None:
-    _, spec, tree = drafted(shared_data / "layouts/DRIVE")
-    assert {mask for _, mask in pairs(spec, tree)} == {f"training/1st_manual/{n}_manual1.gif" for n in range(21, 27)}
+def test_drive_offers_vessels_apart_from_fields_of_view(shared_data: Path) -> None:
+    """No rule tells a field of view from a structure; both are label maps of every image, and each is offered alone."""
+    found, spec, tree = drafted(shared_data / "layouts/DRIVE")
+    folders = {mask.split("/")[1] for _, mask in pairs(spec, tree)}
+    assert folders == {"1st_manual", "mask"}
+    alone = [one.fields["layout"]["labels"] for one in offered(found, as_mapping(found, "draft"))]
+    assert [one["1st_manual"]["path"] for one in alone if "1st_manual" in one] == ["training/1st_manual/{subject}_manual1.gif"]
