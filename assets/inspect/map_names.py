@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from assets.inspect.circumstances import circumstance_of
-from assets.inspect.grouping import Group
-from assets.inspect.layout import plain
+from assets.inspect.layout import Source, plain
 from assets.inspect.lexicon import AGREED, CIRCUMSTANCES, IMAGE, MASK, PREDICTIONS, words_of
 from assets.inspect.tokens import words
 
@@ -51,14 +50,14 @@ class Chosen:
     why: str = ""
 
 
-def names_apart(groups: Sequence[Group], known: Collection[str] = ()) -> list[str]:
+def names_apart(sources: Sequence[Source], known: Collection[str] = ()) -> list[str]:
     """A name for each by the words that tell it from the others: its folder's, else its file's, else all; equal where none does.
 
     Args:
-        groups: Label maps, a group for each sort.
+        sources: Label maps, a source for each sort.
         known: Words of the images' names, which tell no label maps apart.
     """
-    levels = [_levels(group, known) for group in groups]
+    levels = [_levels(source, known) for source in sources]
     deepest = max(map(len, levels))
     padded = [[*own, *[""] * (deepest - len(own))] for own in levels]
     for level in (1, 0, *range(2, deepest)) if deepest > 1 else (0,):
@@ -110,10 +109,12 @@ def _same_things(meanings: Sequence[_Meaning], numbers: Sequence[int]) -> Iterat
 
 
 def _meanings(names: Sequence[str]) -> list[_Meaning]:
+    """What each name says; what readers are called by, as in `reader_smith` and `reader_jones`, are no structures."""
     found = [_meaning(name) for name in names]
     for rank, said in ((_READER, "a reader"), (_VERSION, "a version")):
         several = [n for n, meaning in enumerate(found) if meaning.rank not in (_AGREED, _PREDICTION)]
-        if len(several) > 1 and circumstance_of([names[n] for n in several]) == said:
+        crossed = min(Counter(found[n].thing for n in several).values(), default=0) > 1
+        if len(several) > 1 and not crossed and circumstance_of([names[n] for n in several]) == said:
             found = [_Meaning(frozenset(), rank) if n in several else meaning for n, meaning in enumerate(found)]
     return found
 
@@ -126,9 +127,11 @@ def _meaning(name: str) -> _Meaning:
     return _Meaning(frozenset(word for word in thing if len(word) > 1 or rank != _READER), rank)
 
 
-def _levels(group: Group, known: Collection[str]) -> list[str]:
+def _levels(source: Source, known: Collection[str]) -> list[str]:
     """The words of the file's name and of each folder, the inmost first, without what varies; none of folders of images."""
-    varying = {at for variable in group.variables for at in variable.at}
+    group = source.part.group
+    varying = {at for stretch in source.where for at in range(stretch.start, stretch.end)}
+    varying |= {at for variable in group.variables for at in variable.at if len(group.rows) > 1}
     found = [""]
     for at, token in enumerate(group.rows[0][: len(group.rows[0]) - group.has_ending]):
         if token.text == "/":

@@ -39,49 +39,53 @@ def with_several(planned: Plan, paired: Sequence[Sequence[Pair]], opener: Opener
         paired: Each group of label maps with the images that it fits.
         opener: For the values of label maps.
     """
-    usual = planned.labels[0] if len(planned.labels) == 1 else None
-    if usual is None or planned.few or usual.of or usual.channels or usual.key or usual.part.role != "mask" or usual.part.unnamed:
+    if planned.few or not planned.labels or any(map(_is_settled, planned.labels)):
         return planned
     images = _keys(planned.series)
-    found = [maps for pairs in paired if (maps := _maps(pairs, planned, usual, images)) is not None]
-    first = next((maps for maps in found if maps.source is usual), None)
-    if first is None:
+    found = [maps for pairs in paired for maps in _maps(pairs, planned, images)]
+    first = [maps for maps in found if maps.source in planned.labels]
+    if len(first) != len(planned.labels):
         return planned
-    others = [maps for maps in found if maps is not first and not _of_others(maps, first, planned)]
-    every = [first, *_not_numbered_in_turn(others, images)]
+    others = [maps for maps in found if maps not in first and not _of_others(maps, first[0], planned)]
+    every = [*first, *_not_numbered_in_turn(others, images)]
     words = planned.reference.group.words
-    names = names_apart([maps.source.part.group for maps in every], words)
-    every = [maps for maps, name in zip(every, names, strict=True) if maps is first or names.count(name) == 1]
-    if not 1 < len(every) <= _MOST:
+    names = names_apart([maps.source for maps in every], words)
+    every = [maps for maps, name in zip(every, names, strict=True) if names.count(name) == 1]
+    if not 1 < len(every) <= _MOST or every[: len(first)] != first:
         return planned
-    names = names_apart([maps.source.part.group for maps in every], words)
+    names = names_apart([maps.source for maps in every], words)
     chosen = drafted_of(names)
     kept = sorted(((every[n], names[n]) for n in chosen.kept), key=lambda one: one[0].source.part.group.paths)
     return _with(kept, planned, first, chosen, opener)
 
 
-def _maps(pairs: Sequence[Pair], planned: Plan, usual: Source, images: _Keys) -> _Maps | None:
-    """Label maps of the images of a plan, one of an image; None where they are of others, or several of one.
+def _is_settled(source: Source) -> bool:
+    """Whether a label map is of single series, an array of a container, or one of several that no word calls so."""
+    return bool(source.of or source.channels or source.key or source.part.unnamed)
+
+
+def _maps(pairs: Sequence[Pair], planned: Plan, images: _Keys) -> list[_Maps]:
+    """Label maps of the images of a plan, one of an image; none where they are of others, or several of one.
 
     Args:
         pairs: The images that the label maps fit.
         planned: The layout.
-        usual: Its label maps.
         images: Whose its images are.
     """
     reference = planned.reference
     pair = next((pair for pair in pairs if set(reference.group.paths) <= set(pair.image.group.paths)), None)
-    if pair is None or pair.mask.role != "mask" or extra(pair) or not _fits_all(pairs, planned):
-        return None
-    if pair.mask is usual.part:
-        return _Maps(usual, pair, _keys([usual]))
-    if planned.claimed & set(pair.mask.group.paths):
-        return None
+    if pair is None or pair.mask.role != "mask":
+        return []
+    usual = [source for source in planned.labels if set(source.part.group.paths) <= set(pair.mask.group.paths)]
+    if usual:
+        return [_Maps(source, pair, _keys([source])) for source in usual]
+    if extra(pair) or planned.claimed & set(pair.mask.group.paths) or not _fits(pairs, planned):
+        return []
     sources = label_sources(pair, reference, _fields(planned))
-    if len(sources) != 1 or _where(sources[0]) != _where(usual) or not unique(pair.mask.group, sources[0].where):
-        return None
+    if len(sources) != 1 or _where(sources[0]) != _where(planned.labels[0]) or not unique(pair.mask.group, sources[0].where):
+        return []
     keys = _keys(sources)
-    return _Maps(sources[0], pair, keys) if len(keys & images) >= _ENOUGH * len(keys) else None
+    return [_Maps(sources[0], pair, keys)] if len(keys & images) >= _ENOUGH * len(keys) else []
 
 
 def _of_others(maps: _Maps, first: _Maps, planned: Plan) -> bool:
@@ -95,10 +99,11 @@ def _folders(sources: Sequence[Source]) -> set[str]:
     return {path.rpartition("/")[0] for source in sources for part, _ in source.parts for path in part.group.paths}
 
 
-def _fits_all(pairs: Sequence[Pair], planned: Plan) -> bool:
-    """Whether the label maps are of every series of the plan."""
+def _fits(pairs: Sequence[Pair], planned: Plan) -> bool:
+    """Whether the label maps are of every series of the plan, but for those of another format."""
     fitting = {path for pair in pairs for path in pair.image.group.paths}
-    return all(set(source.part.group.paths) <= fitting for source in planned.series[:1])
+    ending = planned.reference.group.ending.lower()
+    return all(set(s.part.group.paths) <= fitting for s in planned.series if s.part.group.ending.lower() == ending)
 
 
 def _fields(planned: Plan) -> dict[str, list[int]]:
@@ -146,7 +151,7 @@ def _folder(maps: _Maps) -> str:
     return maps.source.part.group.paths[0].rpartition("/")[0]
 
 
-def _with(kept: Sequence[tuple[_Maps, str]], planned: Plan, first: _Maps, chosen: Chosen, opener: Opener) -> Plan:
+def _with(kept: Sequence[tuple[_Maps, str]], planned: Plan, first: Sequence[_Maps], chosen: Chosen, opener: Opener) -> Plan:
     """The plan with the label maps that are kept.
 
     Args:
@@ -158,23 +163,27 @@ def _with(kept: Sequence[tuple[_Maps, str]], planned: Plan, first: _Maps, chosen
     """
     images = _keys(planned.series)
     having = frozenset(key for maps, _ in kept for key in maps.keys) & images
+    used = [maps for maps, _ in kept]
     if len(kept) > 1:
         most = max(2, _LOOKED_AT // len(kept))
         sorts = [replace(maps.source, name=name, sort=(name,), of_all=images <= maps.keys) for maps, name in kept]
         labels = tuple(numbered((source, _called(source, opener, most)) for source in sorts))
     else:
-        labels = (replace(kept[0][0].source, name="mask"),)
-    used = [maps for maps, _ in kept]
-    old = [] if first in used else [*first.pair.mask.evidence, first.pair.evidence]
-    evidence = [answer for answer in planned.evidence if answer not in old]
-    evidence += [answer for maps in used for answer in (maps.pair.evidence, *maps.pair.mask.evidence) if answer not in evidence]
+        labels = (replace(used[0].source, name="mask"),)
+    told = [answer for maps in used for answer in _told(maps)]
+    old = [answer for maps in first for answer in _told(maps) if answer not in told]
+    evidence = dict.fromkeys([*(answer for answer in planned.evidence if answer not in old), *told])
     return replace(
         planned,
         labels=labels,
-        leave=planned.leave if len(kept) == 1 else False,
+        leave=len(kept) == 1 and (not images <= having or (planned.leave and used[0] in first)),
         share=len(having) / len(images),
         evidence=(*evidence, *_seen([name for _, name in kept], chosen)),
     )
+
+
+def _told(maps: _Maps) -> tuple[Evidence, ...]:
+    return (maps.pair.evidence, *maps.pair.mask.evidence)
 
 
 def _called(source: Source, opener: Opener, most: int) -> str | None:
