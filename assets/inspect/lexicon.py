@@ -9,7 +9,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 MASK = words_of("""
-    seg segs segmentation segmentations segm mask masks msk label labels gt groundtruth ground truth annotation annotations
+    seg segs segmentation segmentations segm mask masks msk label labels gt groundtruth groundtruths ground truth annotation annotations
     annotated annot anno annos manual gtv oar roi rois contour contours dseg outline outlines delineation labelled segmented
     aseg aparc wmparc
     """)

@@ -5,10 +5,10 @@ What tells them apart are words. Where these say readers, versions of one anothe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assets.inspect.evidence import Evidence
+from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.layout import Plan, Source, extra, label_sources, unique
 from assets.inspect.map_names import Chosen, drafted_of, names_apart, structure_of
 from assets.inspect.one_structure import numbered
@@ -179,6 +179,7 @@ def _with(kept: Sequence[tuple[_Maps, str]], planned: Plan, first: Sequence[_Map
         leave=len(kept) == 1 and (not images <= having or (planned.leave and used[0] in first)),
         share=len(having) / len(images),
         evidence=(*evidence, *_seen([name for _, name in kept], chosen)),
+        unknown=(*planned.unknown, *(_levels_of(labels) if len(kept) > 1 else ())),
     )
 
 
@@ -194,6 +195,14 @@ def _called(source: Source, opener: Opener, most: int) -> str | None:
     values = {value for peek in peeks for value in peek.values or () if value}
     one = source.at_least is not None or any(peek.numbered for peek in peeks) or len(values) < 2
     return structure_of(source.name) if one else None
+
+
+def _levels_of(labels: Sequence[Source]) -> Iterator[Unknown]:
+    """That the level from which on values count as inside is a guess; of a single sort the names of label ids say it."""
+    for source in labels:
+        if source.at_least is not None:
+            inside = f"values of {source.part.group.paths[0]} from {source.at_least:g} on count as inside"
+            yield Unknown("labels", f"{inside}; the level is a guess")
 
 
 def _seen(names: Sequence[str], chosen: Chosen) -> list[Evidence]:
