@@ -9,9 +9,9 @@ def words_of(text: str) -> frozenset[str]:
 
 
 MASK = words_of("""
-    seg segs segmentation segmentations segm mask masks msk label labels gt groundtruth groundtruths ground truth annotation annotations
-    annotated annot anno annos manual gtv oar roi rois contour contours dseg outline outlines delineation labelled segmented
-    aseg aparc wmparc
+    seg segs segmentation segmentations segm mask masks msk label labels gt groundtruth groundtruths ground truth annotation
+    annotations annotated annot anno annos manual gtv oar roi rois contour contours dseg outline outlines delineation labelled
+    segmented aseg aparc wmparc
     """)
 """A file or folder so called may hold label maps."""
 

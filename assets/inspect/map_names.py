@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assets.inspect.circumstances import circumstance_of
 from assets.inspect.layout import Source, plain
-from assets.inspect.lexicon import AGREED, CIRCUMSTANCES, IMAGE, MASK, PREDICTIONS, words_of
+from assets.inspect.lexicon import AGREED, CIRCUMSTANCES, IMAGE, MASK, PREDICTIONS, SPLITS, words_of
 from assets.inspect.tokens import words
 
 _READERS = CIRCUMSTANCES["a reader"]
@@ -123,12 +123,12 @@ def _meaning(name: str) -> _Meaning:
     said = set(words(re.sub(r"\d+", " ", _COUNTED_VERSION.sub("version", name).replace("_", " "))))
     ranks = ((PREDICTIONS, _PREDICTION), (_READERS, _READER), (_VERSIONS | {"version"}, _VERSION), (AGREED, _AGREED))
     rank = next((rank for known, rank in ranks if said & known), _PLAIN)
-    thing = said - MASK - PREDICTIONS - _READERS - _VERSIONS - AGREED - {"version"}
+    thing = said - MASK - SPLITS - PREDICTIONS - _READERS - _VERSIONS - AGREED - {"version"}
     return _Meaning(frozenset(word for word in thing if len(word) > 1 or rank != _READER), rank)
 
 
 def _levels(source: Source, known: Collection[str]) -> list[str]:
-    """The words of the file's name and of each folder, the inmost first, without what varies; none of folders of images."""
+    """The words of the file's name and of each folder, the inmost first, without what varies and parts of a split."""
     group = source.part.group
     varying = {at for stretch in source.where for at in range(stretch.start, stretch.end)}
     varying |= {at for variable in group.variables for at in variable.at if len(group.rows) > 1}
@@ -137,7 +137,7 @@ def _levels(source: Source, known: Collection[str]) -> list[str]:
         if token.text == "/":
             found.append("")
         else:
-            found[-1] += "_" if at in varying else token.text
+            found[-1] += "_" if at in varying or token.kind == "split" else token.text
     name, *folders = (_worded(text) for text in reversed(found))
     own = [word for word in name if word not in known]
     return ["_".join(own or name), *("" if set(folder) <= IMAGE else "_".join(folder) for folder in folders)]
