@@ -84,7 +84,7 @@ def masks_of_classes(parts: Sequence[Part]) -> list[Part]:
 
 
 def _around_and_below(group: Group, level: int) -> Hashable:
-    """The same, and what the folders below are called."""
+    """What groups of label maps have in common, of which several sorts may lie below each class: folders around and below."""
     _, end = _folder_span(group, level) or (0, 0)
     return _around(group, level), shape_of(group.rows[0][end : group.name_at])
 

@@ -74,7 +74,7 @@ def _maps(pairs: Sequence[Pair], planned: Plan, images: _Keys) -> list[_Maps]:
     """
     reference = planned.reference
     pair = next((pair for pair in pairs if set(reference.group.paths) <= set(pair.image.group.paths)), None)
-    if pair is None or pair.mask.role != "mask":
+    if pair is None or pair.mask.role != "mask" or pair.mask.unnamed:
         return []
     usual = [source for source in planned.labels if set(source.part.group.paths) <= set(pair.mask.group.paths)]
     if usual:
