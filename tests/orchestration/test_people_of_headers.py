@@ -19,8 +19,9 @@ def test_slices_of_a_patient_are_in_one_split(tmp_path: Path) -> None:
     whose = {f"{n * 2654435761 % 2**32:08d}": f"X{n % 5}" for n in range(20)}
     for number, (name, patient) in enumerate(whose.items(), start=1):
         instance(raw / f"{name}.dcm", patient, number, study=name)
-    world = World(tmp_path, as_spec(inspect_folder(raw), "draft"), dg.DagsterInstance.ephemeral())
-    assert world.run().success
+    with dg.DagsterInstance.ephemeral() as log:
+        world = World(tmp_path, as_spec(inspect_folder(raw), "draft"), log)
+        assert world.run().success
     groups: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for subject, group, split in world.dataset.store.read_table("splits").select("subject", "group", "split").iter_rows():
         groups[whose[subject]].add((group, split))
