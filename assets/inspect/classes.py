@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from assets.inspect.annotations import is_run_lengths
@@ -97,6 +97,23 @@ def of_images(part: Part, columns: Sequence[Sequence[str]], tables: Sequence[Tab
     chosen, other = (named, tabled) if named.evidence.confidence > tabled.evidence.confidence else (tabled, named)
     doubt = f"{chosen.evidence.said} is chosen, and it puts other images together than this does: {other.evidence.seen}"
     return replace(chosen, unknown=(*chosen.unknown, Unknown("classes", doubt)))
+
+
+def with_all_names(rule: ClassRule, columns: Iterable[Sequence[str]]) -> ClassRule:
+    """The rule of a table with the classes that it tells of any images: of right eyes too, where it was found for left ones.
+
+    Args:
+        rule: A rule.
+        columns: What may name an image of any group.
+    """
+    if rule.table is None or rule.naming is None or not rule.value:
+        return rule
+    told = rule.table.told(rule.naming, rule.value)
+    names = {*rule.names, *(cell for values in columns for value in values if (cell := told.get(value)))}
+    if len(names) > MOST_CLASSES:
+        return rule
+    seen = rule.evidence.seen.replace(f"has {len(rule.names)} values", f"has {len(names)} values")
+    return replace(rule, names=tuple(sorted(names)), evidence=replace(rule.evidence, seen=seen))
 
 
 def _refines(one: Sequence[str], other: Sequence[str]) -> bool:

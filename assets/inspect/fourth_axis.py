@@ -60,7 +60,8 @@ def told_of_channels(planned: Plan) -> Iterator[Evidence | Unknown]:
         peeks, taken = _opened(source), channels_of(source)
         field, where = f"layout.series.{source.name}.channel", f"such as {source.part.group.paths[0]}"
         if _in_colours(peeks) and taken is None:
-            why = f"{source.name} is a film in colours, {where}; `channel` and `channels` must say which is taken of how many"
+            why = f"{source.name} is a film, or a stack of pictures, in colours, {where}; "
+            why += "`channel` and `channels` must say which is taken of how many"
             yield Unknown("layout", why)
         elif _in_colours(peeks):
             seen = f"in the {len(peeks)} films that were opened the {peeks[0].channels} colours are equal, {where}"

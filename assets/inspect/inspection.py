@@ -226,7 +226,9 @@ def _class_of(parts: Sequence[Part], tables: list[Table]) -> dict[int, class_rul
     for number, part in enumerate(parts):
         if part.role == "image" and (rule := class_rules.of_images(part, _columns(part), tables)):
             rules[number] = rule
-    return rules
+    stems = [_columns(part)[-1] for part in parts if part.role == "image"]
+    whole = {number for number, rule in rules.items() if rule.keyed == len(_columns(parts[number])) - 1}
+    return {number: class_rules.with_all_names(rule, stems) if number in whole else rule for number, rule in rules.items()}
 
 
 def _columns(part: Part) -> list[tuple[str, ...]]:

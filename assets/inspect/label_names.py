@@ -12,11 +12,13 @@ from assets.inspect.label_tables import NamedIds, named_ids
 from assets.inspect.labels import around_of, grey_levels, ids_of, told_apart
 from assets.inspect.layout import Plan, Source
 from assets.inspect.lexicon import words_of
-from assets.inspect.peek import Opener
+from assets.inspect.peek import Opener, Peek
 from assets.inspect.roles import Part
 
 _BACKGROUND = words_of("background bg back none nothing unlabeled unlabelled void clear unknown outside other empty exterior no")
 _SHOWN, _HALF, _MUCH = 8, 0.5, 10
+_OBJECTS = 6
+"""Objects in one picture from which on numbers without a gap are taken to count them."""
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,19 @@ def _made(planned: Plan, first: Source) -> tuple[tuple[int, ...], str, Plan] | N
         return tuple(range(1, first.channels + 1)), f"channels of the array {first.key!r}", planned
     if first.at_least is not None:
         return (1,), f"values of {first.part.group.paths[0]} from {first.at_least:g} on; the level is a guess", planned
-    if any(peek.numbered for source in planned.labels for part, _ in source.parts for peek in part.peeks):
+    peeks = [peek for source in planned.labels for part, _ in source.parts for peek in part.peeks]
+    if any(peek.numbered for peek in peeks) or _count_objects(peeks):
         seen = f"numbers of objects in {first.part.group.paths[0]}, which are taken for one structure"
         return (1,), seen, replace(planned, binary=True)
     return None
+
+
+def _count_objects(peeks: Sequence[Peek]) -> bool:
+    """Whether pictures hold all numbers from 1 to one that is another in each: as many as there are objects in it."""
+    held = [[value for value in peek.values if value] for peek in peeks if peek.values and not peek.patient]
+    counted = all(values == list(range(1, len(values) + 1)) for values in held)
+    most = [len(values) for values in held]
+    return counted and len(held) > 1 and len(set(most)) == len(most) and max(most) >= _OBJECTS
 
 
 def _fits(one: NamedIds, ids: Sequence[int]) -> bool:

@@ -12,7 +12,7 @@ from assets.inspect.classes import ClassRule
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import PARTED, Group, split_by
 from assets.inspect.pairing import Pair
-from assets.inspect.patterns import Stretch, read, stretches
+from assets.inspect.patterns import Stretch, endings_apart, read, stretches
 from assets.inspect.roles import Part
 from assets.inspect.subjects import who, word_before
 from assets.inspect.tokens import words
@@ -196,6 +196,18 @@ def with_names(series: Sequence[Source]) -> list[Source]:
             name += "_x"
         names.append(name)
     return [replace(source, name=name) for source, name in zip(series, names, strict=True)]
+
+
+def apart(sources: Sequence[Source]) -> list[Source]:
+    """The sources without those that would read the same files by the same patterns as one before."""
+    known: set[tuple[object, ...]] = set()
+    kept = []
+    for source in sources:
+        read_by = (*sorted({text for part, where in source.parts for text in endings_apart(part.group, where)}), source.key)
+        if read_by not in known:
+            known.add(read_by)
+            kept.append(source)
+    return kept
 
 
 def plain(text: str) -> str:

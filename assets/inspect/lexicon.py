@@ -49,7 +49,7 @@ PREDICTIONS = words_of("""
     """)
 """What a program drew, where a person drew something too."""
 
-SHARES = words_of("fold folds part parts batch shard chunk subset group set archive")
+SHARES = words_of("fold folds part parts batch shard chunk subset group set archive images imgs zip folder dir")
 """A number behind such a word, in a folder, says which share of the files lies there."""
 
 TIMES = words_of("pre post before after baseline followup early late first second")

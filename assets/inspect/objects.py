@@ -12,8 +12,8 @@ from assets.inspect.tables import Naming, Table
 from assets.inspect.tokens import words
 from assets.templates import stem
 
-_NAMES = ("class", "label", "category")
-"""What a column with the names of objects is called."""
+_NAMES = ("class_name", "label_name", "category_name", "class", "label", "category", "finding", "finding_name", "lesion_type")
+"""What a column with the names of objects is called, the likeliest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> Ob
 
 def label_column(table: Table) -> str:
     """The column with the names of the objects; empty where none is called so."""
-    return next((name for name in table.columns if name.lower() in _NAMES), "")
+    return next((name for said in _NAMES for name in table.columns if name.lower().replace(" ", "_") == said), "")
 
 
 def names_in(table: Table, label: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from assets.inspect.grouping import PARTED, split_by
 from assets.inspect.layout import (
     Plan,
     Source,
+    apart,
     extra,
     folder_words,
     keyed,
@@ -58,9 +59,20 @@ def plan(parts: Sequence[Part], rules: Mapping[int, ClassRule], opener: Opener) 
     planned = of_bids if of_bids is not planned or planned is None else with_several(planned, paired, opener)
     if planned is None:
         return None
+    planned = _with_each_once(planned)
     if len(planned.labels) == 1 and not planned.few and unlabelled(planned):
         planned = replace(planned, leave=True)
     return _with_doubts(replace(planned, unknown=(*planned.unknown, *doubts)), parts)
+
+
+def _with_each_once(planned: Plan) -> Plan:
+    """The plan without series and label maps that read the same as others; what only they claimed is left out, and said."""
+    series, labels = apart(planned.series), apart(planned.labels)
+    names = {source.name for source in series}
+    of = [tuple(name for name in source.of if name in names) for source in labels]
+    return replace(
+        planned, series=tuple(series), labels=tuple(replace(source, of=own) for source, own in zip(labels, of, strict=True))
+    )
 
 
 def _with_doubts(planned: Plan, parts: Sequence[Part]) -> Plan:

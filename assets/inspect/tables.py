@@ -162,6 +162,13 @@ class Table:
         return {value for value in values if naming.before + value + naming.behind in said}
 
 
+def _is_data(frame: pl.DataFrame) -> bool:
+    """Whether the names of columns are the first row of a table without a header: numbers, one of which its column says again."""
+    names = [name.strip() for name in frame.columns]
+    again = any(name in frame[column].cast(pl.String).to_list() for name, column in zip(names, frame.columns, strict=True))
+    return again and len(names) > 1 and all(_numbers([name]) for name in names)
+
+
 def _numbers(cells: Sequence[str]) -> tuple[float, ...]:
     """The numbers in cells; none where one holds anything else."""
     try:
@@ -272,6 +279,10 @@ def _read(root: Path, path: str) -> Table | None:
             )
     except (OSError, pl.exceptions.PolarsError, fastexcel.FastExcelError, ValueError):
         return None
+    if _is_data(frame):
+        rows = [frame.columns, *frame.rows()]
+        numbered = {str(n): tuple((row[n] or "").strip() for row in rows[:MOST_ROWS]) for n in range(len(frame.columns))}
+        return Table(path, numbered, separator, headless=True)
     cells = {  # without blanks around names and cells, as the pipeline reads them
         name.strip(): tuple((cell or "").strip() for cell in frame[name].cast(pl.String).to_list()[:MOST_ROWS])
         for name in frame.columns

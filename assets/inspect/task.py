@@ -42,7 +42,7 @@ def task(
         return Evidence("task", "segmentation", 0.6, "there are label maps of the images; which belongs to which is not told")
     if boxes and not masks:
         return Evidence("task", "detection", 0.8, "objects are marked by coordinates, and there are no label maps")
-    if why := _doubt(masks=masks, classes=classes, share=share, loose=loose, n_images=n_images):
+    if why := _doubt(masks=masks, boxes=boxes, classes=classes, share=share, loose=loose, n_images=n_images):
         return Unknown("task", why)
     if masks:
         return Evidence("task", "segmentation", 0.9, "label maps belong to the images")
@@ -52,8 +52,10 @@ def task(
     return Unknown("task", "no label maps, no marked objects and no classes were recognised")
 
 
-def _doubt(*, masks: bool, classes: ClassRule | None, share: float, loose: Sequence[str], n_images: int) -> str:
+def _doubt(*, masks: bool, boxes: bool, classes: ClassRule | None, share: float, loose: Sequence[str], n_images: int) -> str:
     """Why label maps, or what they have beside them, leave the task open; empty where they do not."""
+    if boxes and masks:
+        return "objects are marked by coordinates, and there are label maps; which of them is meant is not said"
     if masks and classes is not None and (only := _only_classes(classes)):
         return f"there are label maps, and {only} has nothing but a class for everybody"
     if masks and share < _FEW:

@@ -12,12 +12,12 @@ from assets.inspect.lexicon import PERSON
 from assets.inspect.who_tables import PeopleRule, is_sure
 
 _FRONT = re.compile(r"(?<![^/])([A-Za-z]+)([ _-]*)\d+")
-_LAST = re.compile(r"(.*\d.*?)[ _.-]+\(?\d{1,3}\)?")
-_LAST_ID = r"^.*\d.*?(?=[ _.-]+\(?\d{1,3}\)?$)"
+_LAST = re.compile(r"(?:.*/)?([^/]*\d[^/]*?)[ _.-]+\(?\d{1,3}\)?")
+_LAST_ID = r"(?<![^/])[^/]*\d[^/]*?(?=[ _.-]+\(?\d{1,3}\)?$)"
 _SHARED, _MOST_OF_ONE, _FEWEST = 0.2, 60, 4
 """Share of names of several of one beginning; most names of one; fewest beginnings."""
 _ENOUGH = 0.9
-"""Share of names that must begin with a person for these to be read."""
+"""Share of names that begin with a person from which on it is sure that these are."""
 _FEW, _MOST_FRONTS = 2, 4
 
 
@@ -39,12 +39,10 @@ def from_names(subjects: Sequence[str], evidence: Sequence[Evidence]) -> PeopleR
     where = "have a part that begins with" if any("/" in name for name in named) else "begin with"
     seen = f"{len(named)} of {len(distinct)} names {where} {begin}, such as {named[0]}"
     rest = Unknown("people", f"{seen}; whether two of the others are of one person is not said")
-    if len(named) < _ENOUGH * len(distinct):
-        return rest
     begins = "(?<![^/])" if any("/" in name for name in named) else "^"
     front = rf"(?:{'|'.join(map(escaped, fronts))})" if len(fronts) > 1 else escaped(next(iter(fronts)))
     expression = rf"{begins}{front}\d+"
-    people = Evidence("people", "beginning of the names", 0.8, seen)
+    people = Evidence("people", "beginning of the names", 0.8 if len(named) >= _ENOUGH * len(distinct) else 0.6, seen)
     if len(named) == len(distinct):
         return PeopleRule({"id": expression}, people)
     return PeopleRule({"id": rf"{expression}|^(?!.*{expression.removeprefix('^')}).+", "unit": "image"}, people, (rest,))
@@ -65,7 +63,7 @@ def _numbered(names: Sequence[str]) -> PeopleRule | None:
         f"names differ in a last number, as those that begin with {shown[1]} do: {len(fronts)} beginnings of {len(names)} names"
     )
     doubt = Unknown(
-        "people", "that names which differ in nothing but a last number are of one person is a guess on the safe side"
+        "people", "that names which differ in a last number alone are of one person is a guess; others may be of one person too"
     )
     return PeopleRule({"id": _LAST_ID}, Evidence("people", "beginning of the names", 0.5, seen), (doubt,))
 

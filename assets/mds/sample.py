@@ -194,11 +194,11 @@ class _Drawing:
         return self.products.open_volume(self.target.subject, row["path"])
 
     def _rows_about(self, table: pl.DataFrame | None, shown: Row) -> list[Row]:
-        """The rows of a table about the series that is shown; of the scan's first series where a label map is."""
+        """The rows of a table about the series that is shown; where a label map is, of the scan's first series that has any."""
         if table is None:
             return []
         rows = table.filter(subject=self.target.subject, scan=self.target.scan).to_dicts()
-        series = [shown["series"], *self.scan.series]
+        series = [shown["series"], *(self.scan.series if shown["kind"] == "labels" else ())]
         chosen = next((name for name in series if any(row["series"] == name for row in rows)), None)
         return [row for row in rows if row["series"] == chosen]
 

@@ -17,6 +17,7 @@ from assets.inspect.draft import as_spec
 from assets.inspect.who_names import from_names
 from assets.inspect.who_tables import PeopleRule
 from assets.people import people
+from assets.strategies.candidate import records_of
 from tests.inspect.folders import drafted, images, instance, pairs, picture, told, volume
 
 
@@ -208,6 +209,80 @@ def test_numbers_of_marks_in_coco_name_no_images(tmp_path: Path) -> None:
     found, spec, _ = drafted(tmp_path)
     assert spec.classes is None
     assert any(u.field == "objects" and "COCO" in u.why for u in found.unknown)
+
+
+def test_each_eye_has_its_own_class_and_all_classes_are_named(tmp_path: Path) -> None:
+    """A grade that only right eyes have is a class too, and no record has the class of the other eye."""
+    rows = ["image,level"]
+    for number in range(10, 20):
+        for side in ("left", "right"):
+            picture(tmp_path / f"set/train/{number}_{side}.jpeg", seed=number)
+            rows.append(f"{number}_{side},{number % 4 if side == 'left' else 4}")
+    (tmp_path / "set/trainLabels.csv").write_text("\n".join(rows) + "\n")
+    found, spec, _ = drafted(tmp_path / "set")
+    assert found.classes is not None
+    assert found.classes.names == ("0", "1", "2", "3", "4")
+    assert "has 5 values" in found.classes.evidence.seen
+    records = records_of(spec, tmp_path / "set", tmp_path / "work") / "standardized_annotations"
+    for path in records.iterdir():
+        record = json.loads(path.read_bytes())
+        stem = record["context"]["sample"]["extra"]["source_file"].rpartition("/")[2].removesuffix(".jpeg")
+        assert f"{stem},{record['tasks']['classification']['label_name']}" in rows
+
+
+def test_a_table_of_numbers_without_a_header_loses_no_row(tmp_path: Path) -> None:
+    for number in range(8):
+        picture(tmp_path / f"axial/{number:04}.png", seed=number)
+    (tmp_path / "acl.csv").write_text("".join(f"{number:04},{int(number % 3 == 0)}\n" for number in range(8)))
+    found = inspect_folder(tmp_path)
+    assert found.classes is None
+    assert found.said("task") == ""
+
+
+def test_pictures_that_count_their_objects_hold_one_structure(tmp_path: Path) -> None:
+    for number in range(4):
+        picture(tmp_path / f"{number:03}_img.png", seed=number, rows=40, columns=40)
+        cells = np.zeros((40, 40), np.uint16)
+        for cell in range(7 + number):
+            row, column = 4 * (cell // 5), 6 * (cell % 5)
+            cells[row : row + 3, column : column + 4] = cell + 1
+        Image.fromarray(cells).save(tmp_path / f"{number:03}_masks.png")
+    spec = as_spec(inspect_folder(tmp_path), "draft")
+    assert list(spec.labels) == [1]
+    assert spec.layout.labels["mask"].nonzero_is == 1
+
+
+def test_marked_objects_beside_label_maps_leave_the_task_open(tmp_path: Path) -> None:
+    rows = ["filename,xmin,ymin,xmax,ymax"]
+    for number in range(6):
+        picture(tmp_path / f"images/{number:03}.png", seed=number)
+        picture(tmp_path / f"masks/{number:03}.png", mask=True, seed=number)
+        rows.append(f"{number:03}.png,1,2,5,6")
+    (tmp_path / "boxes.csv").write_text("\n".join(rows) + "\n")
+    found = inspect_folder(tmp_path)
+    assert found.said("task") == ""
+    assert any(u.field == "task" and "label maps" in u.why and "marked" in u.why for u in found.unknown)
+
+
+def test_eyes_with_two_readers_each_give_a_draft_that_loads(tmp_path: Path) -> None:
+    for number in range(1, 15):
+        for side in "LR":
+            picture(tmp_path / f"Image_{number:02}{side}.jpg", seed=number)
+            for reader in ("1st", "2nd"):
+                picture(tmp_path / f"Image_{number:02}{side}_{reader}HO.png", mask=True, seed=number)
+    spec = as_spec(inspect_folder(tmp_path), "draft")
+    assert len(spec.layout.series) == 2
+
+
+def test_numbered_folders_of_images_are_nobody(tmp_path: Path) -> None:
+    rows = ["Image Index,Finding Labels,Patient ID"]
+    for number in range(12):
+        name = f"{number // 2:08}_{number % 2:03}.png"
+        picture(tmp_path / f"images_{number % 3 + 1:03}/images/{name}", seed=number)
+        rows.append(f"{name},{('Mass', 'No Finding')[number % 2]},{number // 2}")
+    (tmp_path / "entry.csv").write_text("\n".join(rows) + "\n")
+    _, spec, tree = drafted(tmp_path)
+    assert len(set(people(spec, tmp_path, list(tree.subjects)).values())) == 6
 
 
 def test_names_that_differ_in_a_last_number_alone_are_of_one_person(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_of_a_film_that_shows_colours_none_is_chosen(tmp_path: Path, first_is_gr
         write_film(tmp_path / f"scope/film_{number:03d}.avi", frames)
     found = inspect_folder(tmp_path)
     assert series(found) == "scope/film_{subject}.avi"
-    assert any("film in colours" in u.why and "`channel`" in u.why for u in found.unknown)
+    assert any("film, or a stack of pictures, in colours" in u.why and "`channel`" in u.why for u in found.unknown)
 
 
 def test_a_film_too_long_to_be_looked_at_is_drafted_unseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
