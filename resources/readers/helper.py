@@ -11,6 +11,7 @@ import fcntl
 import os
 import pickle
 import resource
+import signal
 import socket
 import sys
 import traceback
@@ -114,6 +115,7 @@ def main() -> None:
     """Serve the socket whose number is the first argument."""
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Dagster gives it the way of SIGINT, which `nohup` has processes ignore
     _leave_with_parent()
     serve(socket.socket(fileno=int(sys.argv[1])))
 

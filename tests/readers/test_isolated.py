@@ -55,6 +55,19 @@ def test_a_lost_reading_refuses_the_file_and_the_next_one_is_read(file: RawFile,
     assert not alive(before)
 
 
+def test_a_helper_can_be_ended_though_its_starter_ignores_the_signal(file: RawFile) -> None:
+    """As under `nohup`, where Dagster lets SIGTERM be ignored with SIGINT."""
+    before = call("pid", file)
+    os.kill(before, signal.SIGKILL)
+    os.waitid(os.P_PID, before, os.WEXITED | os.WNOWAIT)
+    handler = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with pytest.raises(BadInputError, match="SIGTERM"):
+            call("go_wrong", file, "TERM")
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+
+
 def test_silence_refuses_the_file_and_ends_the_helper(file: RawFile, monkeypatch: pytest.MonkeyPatch) -> None:
     before = call("pid", file)
     monkeypatch.setattr(isolated, "PATIENCE_S", 0.2)
