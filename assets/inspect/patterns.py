@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from assets.inspect.grouping import Group, as_regex, gathered
 from assets.inspect.tokens import Token
 
+_ACROSS = "\0"
+"""Stands for `**` until runs of `*` are made one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -115,9 +118,10 @@ def pattern(group: Group, where: Sequence[Stretch], whole: Group | None = None) 
         token = group.rows[0][position].text
         spelled = {row[position].text for row in group.rows}
         varies = position in varying or len(spelled) > 1 or group.rows[0][position].kind == "row"
-        text += "*" if varies else re.sub(r"[*?{}\\]", "?", token)
+        across = any("/" in one for one in spelled)  # a token may hold several folders
+        text += (_ACROSS if across else "*") if varies else re.sub(r"[*?{}\\]", "?", token)
         position += 1
-    return re.sub(r"\*+", "*", text)
+    return re.sub(rf"[*{_ACROSS}]+", lambda run: "**" if _ACROSS in run[0] else "*", text)
 
 
 def regex_of(groups: Sequence[tuple[Group, Sequence[Stretch]]], field: str) -> str:

@@ -285,6 +285,19 @@ def test_numbered_folders_of_images_are_nobody(tmp_path: Path) -> None:
     assert len(set(people(spec, tmp_path, list(tree.subjects)).values())) == 6
 
 
+def test_images_left_out_are_ignored_however_deep_they_lie(tmp_path: Path) -> None:
+    """`drafted` asserts that nothing is left without a reason."""
+    for kind, sorts in (("benign", ("adenosis", "fibroadenoma")), ("malignant", ("ductal", "lobular"))):
+        for sort in sorts:
+            for slide in ("14-9431C", "14-2523"):
+                for power in ("40X", "100X"):
+                    for number in (1, 2):
+                        name = f"SOB_{kind[0].upper()}_{sort[0].upper()}-{slide}-{power[:-1]}-{number:03}.png"
+                        picture(tmp_path / f"v1/{kind}/SOB/{sort}/SOB_{sort[0]}_{slide}/{power}/{name}", seed=number)
+    found, _, tree = drafted(tmp_path)
+    assert len(images(tree)) == 32 or any("are not used" in u.why for u in found.unknown)
+
+
 def test_names_that_differ_in_a_last_number_alone_are_of_one_person(tmp_path: Path) -> None:
     for part in ("train", "test"):
         for kind in ("CNV", "NORMAL"):
