@@ -212,7 +212,7 @@ def _why_not(named: Sequence[tuple[Table, Sequence[str]]], ways: Sequence[_Way],
         what = (
             "is a list, of which no draft reads people"
             if table.each
-            else f"has no column that names the {len(subjects)} subjects"
+            else f"has no column besides that names the {len(subjects)} subjects"
         )
         return f"{table.path} has a column {columns[0]!r}, but {what}"
     best = ways[0].fields

@@ -113,7 +113,7 @@ def test_instances_of_one_patient_come_together_by_a_table(tmp_path: Path) -> No
         ([f"{i},P{n}" for n, i in enumerate(list(PATIENTS)[:8])], "names the person of 8 of 12 subjects"),
         ([*(f"{i},P{n // 2}" for n, i in enumerate(PATIENTS)), f"{next(iter(PATIENTS))},P5"], "to several people"),
         ([f"{i},P1" for i in PATIENTS], "too little to be people"),
-        ([f"other{n}x,P{n}" for n in range(12)], "has no column that names the 12 subjects"),
+        ([f"other{n}x,P{n}" for n in range(12)], "has no column besides that names the 12 subjects"),
     ],
 )
 def test_a_column_of_people_that_cannot_be_used_is_named(rows: list[str], why: str, tmp_path: Path) -> None:
