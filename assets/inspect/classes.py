@@ -12,7 +12,7 @@ from assets.inspect.circumstances import circumstance_of, is_no_class
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.grouping import Variable
 from assets.inspect.lexicon import CONDITIONS, IMAGE, MASK, OCCASION, PERSON, SHARES, words_of
-from assets.inspect.numbered_names import links, without_zeros
+from assets.inspect.numbered_names import bare_namings, without_zeros
 from assets.inspect.person_columns import is_person_column
 from assets.inspect.roles import Part
 from assets.inspect.subjects import word_before
@@ -229,9 +229,9 @@ def from_tables(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> Cl
 def _by_bare_numbers(columns: Sequence[Sequence[str]], tables: Sequence[Table]) -> ClassRule | None:
     """The same where the table names images by numbers without the zeros that stand before them in names."""
     for table in tables:
-        for number, naming, bare in links(columns[:-1], table):
+        for number, naming in bare_namings(columns[:-1], table):
             values = without_zeros(columns[number])
-            for column, confidence in _candidates(table, naming, values) if bare else ():
+            for column, confidence in _candidates(table, naming, values):
                 others = [other for other in tables if other.path != table.path]
                 return replace(_fullest(table, others, (number, naming, column, confidence), values), bare=True)
     return None

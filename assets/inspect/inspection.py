@@ -222,13 +222,13 @@ def _merged(groups: Sequence[Group]) -> list[Part]:
 
 def _class_of(parts: Sequence[Part], tables: list[Table]) -> dict[int, class_rules.ClassRule]:
     """Number of an image part -> where its class is told, if it may have one."""
+    columns = {number: _columns(part) for number, part in enumerate(parts) if part.role == "image"}
+    stems = [own[-1] for own in columns.values()]
     rules = {}
-    for number, part in enumerate(parts):
-        if part.role == "image" and (rule := class_rules.of_images(part, _columns(part), tables)):
-            rules[number] = rule
-    stems = [_columns(part)[-1] for part in parts if part.role == "image"]
-    whole = {number for number, rule in rules.items() if rule.keyed == len(_columns(parts[number])) - 1}
-    return {number: class_rules.with_all_names(rule, stems) if number in whole else rule for number, rule in rules.items()}
+    for number, own in columns.items():
+        if rule := class_rules.of_images(parts[number], own, tables):
+            rules[number] = class_rules.with_all_names(rule, stems) if rule.keyed == len(own) - 1 else rule
+    return rules
 
 
 def _columns(part: Part) -> list[tuple[str, ...]]:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from assets.inspect.circumstances import circumstance_of
 from assets.inspect.layout import Source, plain
-from assets.inspect.lexicon import AGREED, CIRCUMSTANCES, IMAGE, MASK, PREDICTIONS, SPLITS, words_of
+from assets.inspect.lexicon import AGREED, CIRCUMSTANCES, IMAGE, MASK, PREDICTIONS, READERS, SPLITS, words_of
 from assets.inspect.tokens import words
 
-_READERS = CIRCUMSTANCES["a reader"]
 _VERSIONS = CIRCUMSTANCES["a version"] | CIRCUMSTANCES["a colour"] | words_of("color colour colored coloured overlay vis")
 """Of the same label map: altered with its image, or painted for people to look at."""
 _COUNTED_VERSION = re.compile(r"v(?:er|ersion)?\d+", re.IGNORECASE)
@@ -121,9 +120,9 @@ def _meanings(names: Sequence[str]) -> list[_Meaning]:
 
 def _meaning(name: str) -> _Meaning:
     said = set(words(re.sub(r"\d+", " ", _COUNTED_VERSION.sub("version", name).replace("_", " "))))
-    ranks = ((PREDICTIONS, _PREDICTION), (_READERS, _READER), (_VERSIONS | {"version"}, _VERSION), (AGREED, _AGREED))
+    ranks = ((PREDICTIONS, _PREDICTION), (READERS, _READER), (_VERSIONS | {"version"}, _VERSION), (AGREED, _AGREED))
     rank = next((rank for known, rank in ranks if said & known), _PLAIN)
-    thing = said - MASK - SPLITS - PREDICTIONS - _READERS - _VERSIONS - AGREED - {"version"}
+    thing = said - MASK - SPLITS - PREDICTIONS - READERS - _VERSIONS - AGREED - {"version"}
     return _Meaning(frozenset(word for word in thing if len(word) > 1 or rank != _READER), rank)
 
 

@@ -14,19 +14,18 @@ from assets.inspect.tokens import words
 _NAMING = words_of("id ids image images file files filename name case scan number no nr index")
 
 
-def links(columns: Sequence[Sequence[str]], table: Table) -> Iterator[tuple[int, Naming, bool]]:
-    """Ways in which the table names images, and whether without the zeros before a number, in columns called like names.
+def bare_namings(columns: Sequence[Sequence[str]], table: Table) -> Iterator[tuple[int, Naming]]:
+    """Ways in which the table names images without the zeros before a number, in columns called like names.
 
     Args:
         columns: What may name an image: parts of the names of all images that vary.
         table: The table.
     """
-    yield from ((number, naming, False) for number, naming in table.namings(columns))
     if table.each:  # entries of a list have numbers of their own, as marks in COCO do
         return
     called = {c: cells for c, cells in table.columns.items() if is_person_column(c) or set(words(c)) & _NAMING}
     bare = replace(table, columns=called).namings([without_zeros(values) for values in columns])
-    yield from ((number, naming, True) for number, naming in bare if not naming.before + naming.behind)
+    yield from ((number, naming) for number, naming in bare if not naming.before + naming.behind)
 
 
 def without_zeros(values: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from assets.inspect.class_numbers import ClassNumber
 from assets.inspect.classes import ClassRule, called_like_classes
 from assets.inspect.evidence import Evidence, Unknown
 from assets.inspect.layout import Plan
-from assets.inspect.numbered_names import links, without_zeros
+from assets.inspect.numbered_names import bare_namings, without_zeros
 from assets.inspect.tables import Naming, Table
 
 _TWICE = 0.4
@@ -69,7 +69,8 @@ def _column(rule: ClassRule) -> str:
 
 def _rules(planned: Plan, columns: Sequence[Sequence[str]], table: Table) -> Iterator[ClassRule]:
     """Columns called like a class, in a table that has one class for each image."""
-    for number, naming, bare in links(columns, table):
+    plain = [(number, naming, False) for number, naming in table.namings(columns)]
+    for number, naming, bare in (*plain, *((number, naming, True) for number, naming in bare_namings(columns, table))):
         values = without_zeros(columns[number]) if bare else columns[number]
         if not _is_read(planned, number, values, bare=bare):
             continue
